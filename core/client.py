@@ -36,9 +36,12 @@ _WAIT_S = 30.0
 _RECORDS = ("records.answers", "records.stored", "labelling.changes", "labelling.codebook.entries")
 """Modules of the records that answers consist of."""
 _SHORT = {
-    "search_sentences": "search", "list_similar_sentences": "similar", "queue_job": "queue", "cancel_job": "cancel",
+    "search_sentences": "search",
+    "list_similar_sentences": "similar",
+    "queue_job": "queue",
+    "cancel_job": "cancel",
     "retry_job": "retry",
-}  # fmt: skip
+}
 _LATER = ("reason", "seen", "coder")
 """What every change may say about itself, behind its own arguments."""
 

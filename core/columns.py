@@ -137,11 +137,15 @@ DATES = (
     _format("day.month.year", "date", rf"{_DOTTED}{_CLOCK}"),
     _format("day/month/year", "date", rf"{_DAY}([/-]){_MONTH}\2{_ANY_YEAR}{_CLOCK}"),
     _format("month/day/year", "date", rf"{_MONTH}([/-]){_DAY}\2{_ANY_YEAR}{_CLOCK}"),
-    _format("day month year", "date", rf"(?:[a-z]{{3,9}},? )?{_DAY}(?:st|nd|rd|th)?[ -]{_NAMED}[ ,-]+{_YEAR}"
-            rf"(?: {_TIME}(?P<zone> ?(?:UT|UTC|GMT|EST|EDT|CST|CDT|MST|MDT|PST|PDT|[+-]\d{{4}}))?)?"),
+    _format(
+        "day month year",
+        "date",
+        rf"(?:[a-z]{{3,9}},? )?{_DAY}(?:st|nd|rd|th)?[ -]{_NAMED}[ ,-]+{_YEAR}"
+        rf"(?: {_TIME}(?P<zone> ?(?:UT|UTC|GMT|EST|EDT|CST|CDT|MST|MDT|PST|PDT|[+-]\d{{4}}))?)?",
+    ),
     _format("month day year", "date", rf"{_NAMED} {_DAY}(?:st|nd|rd|th)?,? {_YEAR}{_CLOCK}"),
     _format("month year", "date", rf"{_NAMED}[ -]{_YEAR}"),
-)  # fmt: skip
+)
 """Formats of dates; two of them may read the same text as different days."""
 YEAR = _format("year", "date", _YEAR)
 """A year alone, which is a number unless a person says otherwise."""

@@ -118,9 +118,13 @@ class Themes(FoundThemes):
         place = number % len(every)
         now = every[place]
         return replace(
-            self, labels=now.labels, themes=now.themes, margins=now.margins,
-            coarser=every[:place], finer=every[place + 1 :],
-        )  # fmt: skip
+            self,
+            labels=now.labels,
+            themes=now.themes,
+            margins=now.margins,
+            coarser=every[:place],
+            finer=every[place + 1 :],
+        )
 
     @property
     def _every_level(self) -> tuple[Level, ...]:
@@ -225,15 +229,23 @@ class Themes(FoundThemes):
         found, margins = described(self.different_sentences, x, labels, different, words, central)
         number_of = {int(label): int(number) for label, number in zip(labels, target, strict=True)}
         given = [names[number_of[label]] for label in range(len(found))]
-        free = iter(made_unique(
-            [theme.name for theme, own in zip(found, given, strict=True) if not own],
-            [theme.words for theme, own in zip(found, given, strict=True) if not own], given,
-        ))  # fmt: skip
+        free = iter(
+            made_unique(
+                [theme.name for theme, own in zip(found, given, strict=True) if not own],
+                [theme.words for theme, own in zip(found, given, strict=True) if not own],
+                given,
+            )
+        )
         listed = [replace(theme, name=own or next(free)) for theme, own in zip(found, given, strict=True)]
         plain = replace(
-            self, labels=labels[different.place], margins=margins[different.place], reason="",
-            coarser=(), finer=(), suggested=0,
-        )  # fmt: skip
+            self,
+            labels=labels[different.place],
+            margins=margins[different.place],
+            reason="",
+            coarser=(),
+            finer=(),
+            suggested=0,
+        )
         return plain.placed(listed, self._rows, len(self.sentences)).rename({})
 
     def hierarchy(self) -> Floats:
@@ -295,9 +307,14 @@ class Themes(FoundThemes):
             rows = np.flatnonzero(labels == label)
             texts = [html.escape(sentences[row]) for row in rows]
             figure.add_scattergl(
-                x=points[rows, 0], y=points[rows, 1], mode="markers", name=html.escape(theme.name), text=texts,
-                hovertemplate="%{text}", marker={"size": 5},
-            )  # fmt: skip
+                x=points[rows, 0],
+                y=points[rows, 1],
+                mode="markers",
+                name=html.escape(theme.name),
+                text=texts,
+                hovertemplate="%{text}",
+                marker={"size": 5},
+            )
         # Axes of UMAP have no unit; only neighbourhoods mean something.
         return figure.update_xaxes(visible=False).update_yaxes(visible=False, scaleanchor="x")
 
@@ -348,9 +365,13 @@ class Themes(FoundThemes):
         try:
             # What themes of earlier versions lack.
             values = {"context": False, "coarser": [], "finer": [], "suggested": 0} | found["values"]
-            x = arrays["vectors"] if "vectors" in arrays else sparse.csr_array(
-                tuple(arrays[name] for name in ("data", "indices", "indptr")), shape=tuple(found["shape"])
-            )  # fmt: skip
+            x = (
+                arrays["vectors"]
+                if "vectors" in arrays
+                else sparse.csr_array(
+                    tuple(arrays[name] for name in ("data", "indices", "indptr")), shape=tuple(found["shape"])
+                )
+            )
             values["themes"], numbers = _themes(values["themes"]), count()
             for name in ("coarser", "finer"):
                 values[name] = tuple(

@@ -115,8 +115,13 @@ def write_dataset(
     with store.reading() as r:
         columns = r.columns.list(corpus.id)
     of = {level: [column for column in columns if column.level is level] for level in ColumnLevel}
-    writer = _Writer(store, folder, article_fields(of[ColumnLevel.ARTICLE]),
-                     sentence_fields(of[ColumnLevel.SENTENCE], labels.names if labels else None), labels)  # fmt: skip
+    writer = _Writer(
+        store,
+        folder,
+        article_fields(of[ColumnLevel.ARTICLE]),
+        sentence_fields(of[ColumnLevel.SENTENCE], labels.names if labels else None),
+        labels,
+    )
     with store.reading() as r:
         for number, (article, sections, sentences) in enumerate(r.corpora.iterate(corpus.id)):
             writer.add(number, article, sections, sentences)
@@ -229,9 +234,12 @@ _SENTENCE_TYPES = (STRING, STRING, STRINGS, pa.int64(), *[INTEGER] * 4)
 _ARTICLE_TYPES = (pa.int64(), STRING, STRING, STRING, STRING, STRING, pa.list_(_SECTION))
 _LABEL_TYPES = {LABEL: pa.int64()} | dict(zip(MADE_BY, (STRING, STRING, pa.float64()), strict=True))
 _DTYPES = {
-    pa.string(): "string", pa.int32(): "int32", pa.int64(): "int64", pa.float64(): "float64",
+    pa.string(): "string",
+    pa.int32(): "int32",
+    pa.int64(): "int64",
+    pa.float64(): "float64",
     pa.timestamp("us"): "timestamp[us]",
-}  # fmt: skip
+}
 _EXACT = 2**53
 
 

@@ -106,9 +106,13 @@ class Reference:
         """Return the BibTeX entry."""
         where = "journal" if self.kind == "article" else "booktitle"
         fields = {
-            "author": " and ".join(self.authors), "title": f"{{{latex(self.title)}}}", where: latex(self.source),
-            "year": str(self.year), "volume": self.volume, "pages": self.pages.replace("–", "--"),
-        }  # fmt: skip
+            "author": " and ".join(self.authors),
+            "title": f"{{{latex(self.title)}}}",
+            where: latex(self.source),
+            "year": str(self.year),
+            "volume": self.volume,
+            "pages": self.pages.replace("–", "--"),
+        }
         lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
         return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"])
 

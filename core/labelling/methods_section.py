@@ -233,10 +233,13 @@ def _start(start: StartFact) -> Sentence:
 
 def _task(task: TaskFact) -> list[Sentence]:
     sentences: list[Sentence] = [
-        ["In the task “", Foreign(task.name),
-         f"”, {counted(task.items, 'item')} were given to {counted(task.people, 'person', 'people')}"
-         f" (order: {task.order}, seed {task.seed})."]
-    ]  # fmt: skip
+        [
+            "In the task “",
+            Foreign(task.name),
+            f"”, {counted(task.items, 'item')} were given to {counted(task.people, 'person', 'people')}"
+            f" (order: {task.order}, seed {task.seed}).",
+        ]
+    ]
     if task.sample:
         sentences.append(["The items are ", Foreign(task.sample), "."])
     if task.shared:
@@ -299,10 +302,14 @@ def _of_partitions(facts: Facts) -> list[Sentence]:
     alpha = facts.alpha
     if alpha is not None and alpha.value is not None:
         sentences.append(
-            ["The codings have no common codes, so groups were compared: Krippendorff's alpha over "
-             f"{counted(alpha.pairs, 'pair')} of units of the same text (together or apart) is "
-             f"{alpha.value:.3f} ", Cite("hayes2007"), "."]
-        )  # fmt: skip
+            [
+                "The codings have no common codes, so groups were compared: Krippendorff's alpha over "
+                f"{counted(alpha.pairs, 'pair')} of units of the same text (together or apart) is "
+                f"{alpha.value:.3f} ",
+                Cite("hayes2007"),
+                ".",
+            ]
+        )
     elif alpha is not None:
         sentences.append([f"Krippendorff's alpha over pairs of units is undefined, because {alpha.undefined}."])
     if len(facts.pairs) == 1:
@@ -312,9 +319,13 @@ def _of_partitions(facts: Facts) -> list[Sentence]:
     elif facts.pairs:
         values = sorted(pair.value for pair in facts.pairs)
         sentences.append(
-            [f"The adjusted Rand index of two codings is {values[0]:.3f} to {values[-1]:.3f} over "
-             f"{counted(len(values), 'pair')} of codings ", Cite("hubert1985"), "."]
-        )  # fmt: skip
+            [
+                f"The adjusted Rand index of two codings is {values[0]:.3f} to {values[-1]:.3f} over "
+                f"{counted(len(values), 'pair')} of codings ",
+                Cite("hubert1985"),
+                ".",
+            ]
+        )
     return sentences
 
 
@@ -326,10 +337,13 @@ def _reliability(facts: Facts) -> list[Sentence]:
     equal = f" all taken to be equally reliable because {found.equal_because}," if found.equal_because else ""
     told = ", and ".join(f"{_RATES[name]} is {_range(*ends)}" for name, ends in found.rates.items())
     return [
-        [f"The reliability of each coder was estimated from {of} ", Cite("dawid1979"),
-         f", with 95 % jackknife intervals over {found.over}."],
+        [
+            f"The reliability of each coder was estimated from {of} ",
+            Cite("dawid1979"),
+            f", with 95 % jackknife intervals over {found.over}.",
+        ],
         [f"For {counted(found.people, 'person', 'people')},{equal} {told}."],
-    ]  # fmt: skip
+    ]
 
 
 _RATES = {
@@ -341,19 +355,25 @@ _RATES = {
 
 def _machine(found: MachineFact) -> list[Sentence]:
     coded: Sentence = [
-        "The language model “", Foreign(found.model), f"” coded {counted(found.sentences, 'unit')} by the codebook"
-        "; its codes count in none of the numbers above.",
-    ]  # fmt: skip
+        "The language model “",
+        Foreign(found.model),
+        f"” coded {counted(found.sentences, 'unit')} by the codebook; its codes count in none of the numbers above.",
+    ]
     test = found.test
     if test is None or test.winning_rate is None or test.advantage is None:
         return [coded]
     people = counted(sum(one.p is not None for one in test.people), "person", "people")
     outcome = {Decision.PASSED: "it passed", Decision.FAILED: "it failed", Decision.TOO_FEW: "there are too few codes"}
-    return [coded, [
-        "In the alternative annotator test ", Cite("calderon2025"), f" with {people}, ε = {test.epsilon:g} and a false "
-        f"discovery rate of {test.q:g}, {outcome[test.verdict]}: its winning rate is {test.winning_rate:.3f}, and its "
-        f"average advantage probability {test.advantage:.3f}.",
-    ]]  # fmt: skip
+    return [
+        coded,
+        [
+            "In the alternative annotator test ",
+            Cite("calderon2025"),
+            f" with {people}, ε = {test.epsilon:g} and a false "
+            f"discovery rate of {test.q:g}, {outcome[test.verdict]}: its winning rate is {test.winning_rate:.3f}, and "
+            f"its average advantage probability {test.advantage:.3f}.",
+        ],
+    ]
 
 
 def _adjudication(made: AdjudicationFact) -> Sentence:
@@ -369,8 +389,9 @@ def _adjudication(made: AdjudicationFact) -> Sentence:
     expected = "" if ari is None else f"; its expected value when it was made is {ari:.3f}"
     return [
         f"{of} from the posterior probabilities of all pairs{equal}, by maximising the expected adjusted Rand index ",
-        Cite("fritsch2009"), f"{expected}.{after}",
-    ]  # fmt: skip
+        Cite("fritsch2009"),
+        f"{expected}.{after}",
+    ]
 
 
 def _training(made: TrainingFact) -> Sentence:

@@ -390,9 +390,15 @@ def _report(
         for i, code in enumerate(codes)
     )
     return PredictionReport(
-        estimate(accuracy, np.ones(n)), estimate(macro, np.ones(n)), rows, float(error), confusion, confidence[order],
-        right[order], curve,
-    )  # fmt: skip
+        estimate(accuracy, np.ones(n)),
+        estimate(macro, np.ones(n)),
+        rows,
+        float(error),
+        confusion,
+        confidence[order],
+        right[order],
+        curve,
+    )
 
 
 # Coding by a language model: the codebook as a prompt, the codes in its answers, and the choice among prompts

@@ -320,8 +320,9 @@ _BEGIN = re.compile(
 _FIELD = re.compile(r"([^\W\d_][\w-]{2,24}(?: [A-Z][\w-]{2,14})?):(?:\s+(.*))?", re.DOTALL)
 _KNOWN = re.compile(
     r"(?:load-date|length|byline|section|longueur|länge|rubrik|rubrique|autor|auteur|publication-type|language|highlight|"
-    r"headline|dateline|series):\s|(?:LP|HD)\b", re.IGNORECASE,
-)  # fmt: skip
+    r"headline|dateline|series):\s|(?:LP|HD)\b",
+    re.IGNORECASE,
+)
 _AFTER = re.compile(
     r"(?:load-date|language|publication-type|journal code|subject|industry|geographic|person|company|organization|"
     r"ticker|graphic|url|correction-date|update|sprache|langue|zeitungstyp):.*|classification|graphic|notes|correction",

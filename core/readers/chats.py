@@ -25,9 +25,11 @@ _WRITTEN = ("Default", "Reply", "ThreadStarterMessage", "ChatInputCommand", "0",
 _MARKED = re.compile(r"<([@#!]?)([^<>|\s][^<>|]*)(?:\|([^<>]*))?>")
 """A mention, a channel or a link of Slack, with its label."""
 _COLUMNS = {
-    "text": ("text", "content"), SPEAKER: ("from", "actor", "user", "username"), TIME: ("date", "timestamp"),
+    "text": ("text", "content"),
+    SPEAKER: ("from", "actor", "user", "username"),
+    TIME: ("date", "timestamp"),
     "reply to": ("reply_to_message_id", "thread_ts"),
-}  # fmt: skip
+}
 _OF_META = frozenset({"sender_name", "timestamp_ms", "content", "type"})
 _WORDS = frozenset({"tokens", "words"})
 _TURNS = (("role", "content"), ("from", "value"))

@@ -28,12 +28,17 @@ _UNLOCK = "Open it, remove the password (File, Info, Protect), and save it again
 _IMAGE = ("an image", "Save what it says as text, or as a PDF with text.")
 _BINARIES = {
     b"PK\x03\x04": ("a damaged ZIP archive (or a document packed as one)", "Save it again."),
-    b"7z\xbc\xaf": ("a 7-Zip archive", _UNPACK), b"\x28\xb5\x2f\xfd": ("a Zstandard archive", _UNPACK),
-    b"Rar!": ("a RAR archive", _UNPACK), b"SQLite format 3": ("an SQLite database", "Export its table as CSV."),
-    b"$FL": ("an SPSS file (.sav)", _AS_TABLE), b"<stata_dta>": ("a Stata file (.dta)", _AS_TABLE),
-    b"\x89PNG": _IMAGE, b"\xff\xd8\xff": _IMAGE,
-    b"ID3": ("a recording", "Transcribe it first."), b"RIFF": ("a recording", "Transcribe it first."),
-}  # fmt: skip
+    b"7z\xbc\xaf": ("a 7-Zip archive", _UNPACK),
+    b"\x28\xb5\x2f\xfd": ("a Zstandard archive", _UNPACK),
+    b"Rar!": ("a RAR archive", _UNPACK),
+    b"SQLite format 3": ("an SQLite database", "Export its table as CSV."),
+    b"$FL": ("an SPSS file (.sav)", _AS_TABLE),
+    b"<stata_dta>": ("a Stata file (.dta)", _AS_TABLE),
+    b"\x89PNG": _IMAGE,
+    b"\xff\xd8\xff": _IMAGE,
+    b"ID3": ("a recording", "Transcribe it first."),
+    b"RIFF": ("a recording", "Transcribe it first."),
+}
 """Beginning of a file → what it is, and what to do."""
 _OLE = b"\xd0\xcf\x11\xe0"
 _OLD = {
@@ -168,9 +173,10 @@ class ArchiveConfig(Config):
     """Settings of the reader; every file has a reader of its own."""
 
     name_encoding: str = option(
-        "", "Encoding of names of files that are not marked as UTF-8; empty: found from their bytes.",
+        "",
+        "Encoding of names of files that are not marked as UTF-8; empty: found from their bytes.",
         choices=("", *ENCODINGS),
-    )  # fmt: skip
+    )
 
 
 class Archive(BaseReader[ArchiveConfig]):

@@ -83,9 +83,12 @@ class Markdown(DocumentReader[MarkdownConfig]):
 
 _INLINE = frozenset(["Emphasis", "Strong", "Strikethrough", "Link", "Image"])
 _AROUND = {
-    "List": Kind.LIST, "Table": Kind.TABLE, "CodeBlock": Kind.CODE,
-    "FootnoteDefinition": "footnote", "MetadataBlock": _FRONT_MATTER,
-}  # fmt: skip
+    "List": Kind.LIST,
+    "Table": Kind.TABLE,
+    "CodeBlock": Kind.CODE,
+    "FootnoteDefinition": "footnote",
+    "MetadataBlock": _FRONT_MATTER,
+}
 """Element → kind of the blocks in it."""
 
 

@@ -65,10 +65,14 @@ class TableConfig(TableForm):
     """Settings of the reader of tables."""
 
     text: str = option("", "Column of the texts; empty: one called so, or the one with the longest texts.")
-    rows: str = option(AUTO, "What a row contains; documents are split into sentences. “auto” decides by the length "
-                       "of the texts.", choices=(AUTO, SENTENCES, DOCUMENTS))  # fmt: skip
-    title: str = option("", "Column with the title of the article; sentences of the same title form one article. "
-                        "Empty: none has one.")  # fmt: skip
+    rows: str = option(
+        AUTO,
+        "What a row contains; documents are split into sentences. “auto” decides by the length of the texts.",
+        choices=(AUTO, SENTENCES, DOCUMENTS),
+    )
+    title: str = option(
+        "", "Column with the title of the article; sentences of the same title form one article. Empty: none has one."
+    )
     section: str = option("", "Column with the section of a sentence, such as its source; empty: none.")
     name: str = option("", "Title of an article without one; empty: the name of the file.")
     subset: str = option("", "Subset (configuration) of the folder of a Hugging Face dataset; empty: its default.")

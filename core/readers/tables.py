@@ -68,9 +68,11 @@ class TableForm(Config):
         "", "Sign between the cells of a text file; empty: found from its rows.", choices=("", *dialects.DELIMITERS)
     )
     quoting: str = option(
-        "", "Quotation marks around cells: doubled inside them (quotes), also after a space (spaced), after a "
-        "backslash, or signs like any other (none); empty: found from its rows.", choices=("", *dialects.QUOTINGS),
-    )  # fmt: skip
+        "",
+        "Quotation marks around cells: doubled inside them (quotes), also after a space (spaced), after a "
+        "backslash, or signs like any other (none); empty: found from its rows.",
+        choices=("", *dialects.QUOTINGS),
+    )
     header_row: int = option(
         0, "Number of the row with the names of the columns; 0: found; -1: there is none.", low=-1, high=1_000
     )

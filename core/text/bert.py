@@ -38,11 +38,13 @@ class Bert(nn.Module):
 
         def layer() -> nn.Module:
             heads = nn.ModuleDict({name: nn.Linear(dim, dim) for name in ("query", "key", "value")})
-            return nn.ModuleDict({
-                "attention": nn.ModuleDict({"self": heads, "output": out(dim)}),
-                "intermediate": nn.ModuleDict({"dense": nn.Linear(dim, inner)}),
-                "output": out(inner),
-            })  # fmt: skip
+            return nn.ModuleDict(
+                {
+                    "attention": nn.ModuleDict({"self": heads, "output": out(dim)}),
+                    "intermediate": nn.ModuleDict({"dense": nn.Linear(dim, inner)}),
+                    "output": out(inner),
+                }
+            )
 
         sizes = {"word": config.vocab_size, "position": config.max_position_embeddings, "token_type": 2}
         tables = {f"{name}_embeddings": nn.Embedding(size, dim) for name, size in sizes.items()}

@@ -305,8 +305,10 @@ _ARTICLES = {
     "en": "a an the this these those my your our their its his her no any some every each",
     "fr": "le la les un une des du au aux ce cet cette ces son sa ses leur leurs mon ma mes notre nos votre",
     "es": "el la los las un una unos unas del al este esta estos estas su sus mi mis",
-    "it": "il lo la i gli le un una uno della dei del", "pt": "o a os as um uma da do das dos", "nl": "de het een",
-}  # fmt: skip
+    "it": "il lo la i gli le un una uno della dei del",
+    "pt": "o a os as um uma da do das dos",
+    "nl": "de het een",
+}
 """Articles and the like, before which a verb ends and after which a noun begins, by language."""
 _PREPOSITIONS = {"of", "for", "with", "from", "without", "about", "in", "on", "at", "by", "pour", "avec", "con"}
 _BEFORE_VERB, _DEGREES = frozenset(_WORDS_BESIDE.split()), frozenset(("very", "more", "most", "so", "too", "less"))
@@ -315,13 +317,19 @@ _HEAD_FIRST = frozenset(("ca", "es", "fr", "it", "pt", "ro"))
 """Languages in which an adjective mostly follows its noun."""
 _INFLECTION = re.compile(r"(\w{2,}?)(?:ing|ed)")
 _ENDINGS = {
-    "en": (r"(?:tion|sion|ment|ness|ity|ism|ist|ship|ance|ence|hood|dom|logy|er|or)$",
-           r"(?:ly|...ed|...ing|ous|ful|less|able|ible|ive|ize|ify|ish|ary|ic|(?<!ni|im|it|iv|os|aw)al)$"),
-    "fr": (r"(?:tion|sion|ment|té|isme|iste|ance|ence|eur|age|ure|ie)$",
-           r"(?:[^i]er|ir|ant|ée?|ent|ait|if|ive|eux|euse|el|elle|al|ale|aux|ique|able)$"),
-    "es": (r"(?:ción|sión|miento|dad|ismo|ista|ancia|encia|dor|aje|ura|ía)$",
-           r"(?:ar|er|ir|ando|iendo|[aiu]d[oa]|aron|ieron|aba|os[oa]|iv[oa]|able|ible|ic[oa]|al|mente)$"),
-}  # fmt: skip
+    "en": (
+        r"(?:tion|sion|ment|ness|ity|ism|ist|ship|ance|ence|hood|dom|logy|er|or)$",
+        r"(?:ly|...ed|...ing|ous|ful|less|able|ible|ive|ize|ify|ish|ary|ic|(?<!ni|im|it|iv|os|aw)al)$",
+    ),
+    "fr": (
+        r"(?:tion|sion|ment|té|isme|iste|ance|ence|eur|age|ure|ie)$",
+        r"(?:[^i]er|ir|ant|ée?|ent|ait|if|ive|eux|euse|el|elle|al|ale|aux|ique|able)$",
+    ),
+    "es": (
+        r"(?:ción|sión|miento|dad|ismo|ista|ancia|encia|dor|aje|ura|ía)$",
+        r"(?:ar|er|ir|ando|iendo|[aiu]d[oa]|aron|ieron|aba|os[oa]|iv[oa]|able|ible|ic[oa]|al|mente)$",
+    ),
+}
 """Ends of nouns, and of verbs, adjectives and adverbs."""
 
 

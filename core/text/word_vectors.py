@@ -314,8 +314,11 @@ def read_word_vectors(path: Path, limit: int = 0) -> WordVectors:
         return read_word2vec_binary(path, limit)
     if path.suffix in {".txt", ".vec"}:
         return read_glove_text(path, limit)
-    raise ReadError(path, f"word vectors cannot be read from a file with the suffix {path.suffix!r}.",
-                    advice="Give a .txt, .vec, .bin or .safetensors file.")  # fmt: skip
+    raise ReadError(
+        path,
+        f"word vectors cannot be read from a file with the suffix {path.suffix!r}.",
+        advice="Give a .txt, .vec, .bin or .safetensors file.",
+    )
 
 
 def read_glove_text(path: Path, limit: int = 0) -> WordVectors:

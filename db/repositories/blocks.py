@@ -36,8 +36,11 @@ Block = tuple[int, int, bytes, bytes]
 _COLUMNS = ("column_id", "first", "rows", "ids", "data")
 _NAT = np.datetime64("NaT", "us")
 _MISSING: Mapping[str, Any] = {
-    ColumnType.TEXT: None, ColumnType.CATEGORY: -1, ColumnType.NUMBER: np.nan, ColumnType.DATE: _NAT,
-}  # fmt: skip
+    ColumnType.TEXT: None,
+    ColumnType.CATEGORY: -1,
+    ColumnType.NUMBER: np.nan,
+    ColumnType.DATE: _NAT,
+}
 _DTYPES = {ColumnType.TEXT: "O", ColumnType.CATEGORY: "i4", ColumnType.NUMBER: "f8", ColumnType.DATE: "M8[us]"}
 
 

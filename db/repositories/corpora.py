@@ -214,9 +214,11 @@ class Corpora(NamedRepository[CorpusRecord]):
         places = sa.select(s.article_id, s.section, s.paragraph).join(t.article, c.id == s.article_id).where(own)
         paragraphs = self._number(sa.select(sa.func.count()).select_from(places.distinct().subquery()))
         return {
-            "articles": articles, "sections": int(sections or 0), "paragraphs": paragraphs,
+            "articles": articles,
+            "sections": int(sections or 0),
+            "paragraphs": paragraphs,
             "sentences": int(sentences or 0),
-        }  # fmt: skip
+        }
 
     def imported_articles(self, corpus_id: int) -> int:
         """Return the number of stored articles, from which an interrupted import resumes."""

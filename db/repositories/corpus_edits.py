@@ -136,11 +136,15 @@ class CorpusEdits(RecordRepository[CorpusEditRecord]):
         report["digest"] = hashlib.blake2b(marks, digest_size=8).hexdigest() if active else base
         places = np.array([*self.connection.scalars(sa.select(t.article.c.position).where(there(corpus_id)))])
         waves = every_wave(report)
-        found = [
-            wave
-            for wave, later in zip(waves, [*(wave["first"] for wave in waves[1:]), sys.maxsize], strict=True)
-            if ((places >= wave["first"]) & (places < later)).any()
-        ] if waves else []  # fmt: skip
+        found = (
+            [
+                wave
+                for wave, later in zip(waves, [*(wave["first"] for wave in waves[1:]), sys.maxsize], strict=True)
+                if ((places >= wave["first"]) & (places < later)).any()
+            ]
+            if waves
+            else []
+        )
         found = [] if [wave["first"] for wave in found] == [0] else found
         split = {WAVES: found, REMOVED_WAVES: [wave for wave in waves if wave not in found]}
         report = {key: value for key, value in (report | split).items() if value or key not in split}

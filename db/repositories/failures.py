@@ -62,9 +62,15 @@ _TYPES = {
 
 _INSTRUCTIONS = "What others give to a failure is hidden until this task is closed. Close it to compare."
 _SETTINGS = {
-    "share": 1.0, "order": "given", "seed": 0, "longest": 0, "start": "nothing", "start_id": None, "gold_share": 0.0,
+    "share": 1.0,
+    "order": "given",
+    "seed": 0,
+    "longest": 0,
+    "start": "nothing",
+    "start_id": None,
+    "gold_share": 0.0,
     "tell": False,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,8 +321,9 @@ def _failure(case: Row) -> CollectedFailure:
     kind = _KINDS.get(case["kind"], str(case["kind"]))
     texts = [f"{one['role'].title()}: {one['text']}" if one["role"] else one["text"] for one in passages]
     placed = facts["predicted"] or "; ".join(dict.fromkeys(one["placed"] for one in passages if one["placed"]))
-    articles, sections = (", ".join(dict.fromkeys(filter(None, (one[of] for one in passages))))
-                          for of in ("article", "section"))  # fmt: skip
+    articles, sections = (
+        ", ".join(dict.fromkeys(filter(None, (one[of] for one in passages)))) for of in ("article", "section")
+    )
     section = passages[0]["section"] if passages and passages[0]["role"] else sections
     return CollectedFailure(kind, "\n".join(texts) or "(no text)", facts["source"], tuple(case["sentence_ids"]),
                    tuple(facts["models"]), margins, placed, articles, section, case["permalink"])  # fmt: skip

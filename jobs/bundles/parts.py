@@ -334,8 +334,11 @@ def store_notebook(unit: Unit, project: CorpusRecord, lines: Iterable[str], ids:
             ((table, row),) = json.loads(line).items()
             rows[table].append({"id": len(rows[table])} | row)
         for row in chain.from_iterable(rows.values()):
-            row |= {name: None if row[name] is None else datetime.fromisoformat(row[name])
-                    for name in ("created", "deleted") if name in row}  # fmt: skip
+            row |= {
+                name: None if row[name] is None else datetime.fromisoformat(row[name])
+                for name in ("created", "deleted")
+                if name in row
+            }
         for case in rows["error_case"]:
             case["sentence_ids"] = ids[np.array(case["sentence_ids"], np.uint32)].tolist()
         failures.move_notebook(unit.failures.connection, project, rows)

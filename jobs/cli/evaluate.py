@@ -129,8 +129,12 @@ def _scores(rows: Sequence[Mapping[str, Any]], *about: str, titles: Mapping[str,
 
 
 _MEASURES: dict[str, Callable[[Shell, str, Sequence[str], Json, Sequence[str]], Measured]] = {
-    "scb": _scb, "triplets": _triplets, "sick": _sick, "topics": _topics, "summaries": _summaries,
-}  # fmt: skip
+    "scb": _scb,
+    "triplets": _triplets,
+    "sick": _sick,
+    "topics": _topics,
+    "summaries": _summaries,
+}
 
 
 @click.command()
@@ -148,9 +152,12 @@ _MEASURES: dict[str, Callable[[Shell, str, Sequence[str], Json, Sequence[str]], 
 @click.option("--split", "splits", multiple=True, help="For scb and triplets: split to measure on; default: test.")
 @seed_option("Seed of sampling and initialisation.")
 @click.option(
-    "--set", "given", multiple=True, metavar="NAME=VALUE",
+    "--set",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
     help="A setting of the measurement, see `list jobs --json`; for scb, a rule of the benchmark.",
-)  # fmt: skip
+)
 @common
 @pass_shell
 def evaluate(
@@ -177,10 +184,11 @@ def evaluate(
     ["profile", "tables", "corpus", "data", "words", "triplets", "scb", "sick", "articles", "seeds", "replace"],
 )
 @click.option(
-    "--document", type=click.Path(path_type=Path),
+    "--document",
+    type=click.Path(path_type=Path),
     help="Output file, written when all tables are computed, with their records beside it as JSON "
     "[docs/results-PAPER.md; docs/results-PAPER-PROFILE.md for another profile than full].",
-)  # fmt: skip
+)
 @background
 @common
 @pass_shell

@@ -41,11 +41,16 @@ from themescope.jobs.services.tasks import TaskForm
 
 _SHOWN = 20
 _COUNTS = {
-    "coded": "sentences coded", "no_code": "that no code fits", "invented": "with a code that is not in the codebook",
-    "unusable": "without a usable answer", "failed": "not asked or not answered",
-    "examples": "left out as examples of the prompt", "requests": "requests sent", "known": "answers kept from before",
+    "coded": "sentences coded",
+    "no_code": "that no code fits",
+    "invented": "with a code that is not in the codebook",
+    "unusable": "without a usable answer",
+    "failed": "not asked or not answered",
+    "examples": "left out as examples of the prompt",
+    "requests": "requests sent",
+    "known": "answers kept from before",
     "seconds": "seconds",
-}  # fmt: skip
+}
 _OF_OTHERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
     files.LABEL_STUDIO: lambda store, record: files.label_studio(store, record.id).encode("utf-8"),
     files.DOCCANO: lambda store, record: files.doccano(store, record.id).encode("utf-8"),
@@ -191,12 +196,16 @@ def code(shell: Shell, labelling: str, send: bool, prices: tuple[float, float], 
     if not send:
         found = estimate(plan, endpoint, newest_result(shell.store))
         about: dict[str, Any] = {
-            "endpoint": endpoint.url, "model": endpoint.model,
-            "requests": found.requests, "requests at most": found.most,
-            "texts": len(plan.texts), "left out as examples": plan.examples, "tokens read, about": found.read,
+            "endpoint": endpoint.url,
+            "model": endpoint.model,
+            "requests": found.requests,
+            "requests at most": found.most,
+            "texts": len(plan.texts),
+            "left out as examples": plan.examples,
+            "tokens read, about": found.read,
             "tokens written, about": found.written,
             "seconds, about": "unknown before the first job" if found.seconds is None else round(found.seconds),
-        }  # fmt: skip
+        }
         about |= {"cost, about": round(found.cost(*prices), 4)} if any(prices) else {}
         text = f"{plan.text}\n\n{pairs(about)}\n\nNothing was sent. With --send, this goes to {endpoint.url}."
         shell.show({"sent": False, **about, "text": plan.text}, text)
@@ -230,9 +239,11 @@ def code(shell: Shell, labelling: str, send: bool, prices: tuple[float, float], 
 @click.option("--machine", default="", metavar="LABELLING", help="Labelling of a machine in place of the predictions.")
 @click.option("--methods", is_flag=True, help="Print the methods paragraph as well.")
 @click.option(
-    "--replication", type=click.Path(path_type=Path, file_okay=False), default=None,
+    "--replication",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
     help="Folder for a table and a script that print the same numbers; of one code.",
-)  # fmt: skip
+)
 @common
 @pass_shell
 def estimate_(
@@ -307,15 +318,19 @@ def _cell(found: Estimate | None) -> str:
 @click.command("report")
 @click.argument("corpus")
 @click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), default=None,
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
     help="File to write: .html, .docx (Word) or .md (Markdown).",
-)  # fmt: skip
+)
 @click.option("--labelling", "names", multiple=True, help="Labelling to report (repeatable); default: all.")
 @click.option("--long", is_flag=True, help="With shares by column, the map, and how the labellings were made.")
 @click.option(
-    "--methods", type=click.Choice(("markdown", "latex", "bibtex")), default=None,
+    "--methods",
+    type=click.Choice(("markdown", "latex", "bibtex")),
+    default=None,
     help="Print how the labellings were made, for the methods section of a paper, or its references.",
-)  # fmt: skip
+)
 @common
 @pass_shell
 def report(
@@ -348,9 +363,12 @@ def report(
 @click.option("--person", "people", multiple=True, required=True, help="Who labels them (repeatable).")
 @click.option("--maker", default="", help="Who makes the task; default: the first person.")
 @click.option(
-    "--overlap", type=click.FloatRange(0, 100), default=100, show_default=True,
+    "--overlap",
+    type=click.FloatRange(0, 100),
+    default=100,
+    show_default=True,
     help="Percentage that everybody labels; each of the other units is labelled by one person.",
-)  # fmt: skip
+)
 @click.option("--by", default="", metavar="COLUMN", help="Column whose values are the strata.")
 @click.option("--equal", is_flag=True, help="The same number of each value; default: in proportion.")
 @click.option(

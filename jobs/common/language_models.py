@@ -441,12 +441,16 @@ def plan_of(store: Store, wanted: CodingRequest) -> CodingPlan:
     first = np.array([own[0] for own in rows.values()])
     people = np.isin(partition.ids[first], judged)
     return CodingPlan(
-        record, partition, tuple(coding_prompt(known, examples, text) for text in wanted.instructions),
-        tuple(rows), tuple(np.array(own, np.int64) for own in rows.values()),
+        record,
+        partition,
+        tuple(coding_prompt(known, examples, text) for text in wanted.instructions),
+        tuple(rows),
+        tuple(np.array(own, np.int64) for own in rows.values()),
         np.where(people, partition.numbers[first], UNASSIGNED),
         np.array([sentences[int(id)].article_id for id in partition.ids[first]], np.int64),
-        wanted.batch, len(ids) - sum(map(len, rows.values())),
-    )  # fmt: skip
+        wanted.batch,
+        len(ids) - sum(map(len, rows.values())),
+    )
 
 
 def _labelled(r: Unit, record: LabellingRecord, partition: Partition) -> Ids:
@@ -485,10 +489,12 @@ def estimate(plan: CodingPlan, endpoint: Endpoint, newest: dict[str, Any]) -> Co
     sentences = sum(len(batch) for _, batch in asked)
     same = (newest.get("endpoint"), newest.get("model")) == (endpoint.url, endpoint.model) and newest.get("requests")
     return CodingEstimate(
-        len(asked), len(asked) + sum(len(batch) for _, batch in asked if len(batch) > 1), size // _TOKEN_BYTES,
+        len(asked),
+        len(asked) + sum(len(batch) for _, batch in asked if len(batch) > 1),
+        size // _TOKEN_BYTES,
         len(asked) * _ANSWER_TOKENS + sentences * _CODE_TOKENS,
         len(asked) * newest["seconds"] / newest["requests"] if same else None,
-    )  # fmt: skip
+    )
 
 
 def newest_result(store: Store) -> dict[str, Any]:

@@ -84,9 +84,11 @@ class AppendConfig(ImportConfig):
         "", "Column of the corpus with ids by which duplicates are found; empty: the column “id”, if there is one."
     )
     duplicates: str = option(
-        KEEP, "What happens to rows with an id or a text that the corpus has already: they are reported, and kept or "
-        "left out.", choices=(KEEP, OMIT),
-    )  # fmt: skip
+        KEEP,
+        "What happens to rows with an id or a text that the corpus has already: they are reported, and kept or "
+        "left out.",
+        choices=(KEEP, OMIT),
+    )
 
     def validate(self) -> None:
         """Check the date and the columns as well."""
@@ -211,8 +213,10 @@ class _Wave:
         with self.context.store.reading() as r:
             new = r.columns.list(self.staged.id)
         targets = self._targets(new)
-        values = {column.id: typed_column(self.context.store, column, *self._type(column, target))
-                  for column, target in targets}  # fmt: skip
+        values = {
+            column.id: typed_column(self.context.store, column, *self._type(column, target))
+            for column, target in targets
+        }
         repeated, counts, listed = self._duplicates(targets, values)
         without = self._without(repeated) if self.args.duplicates == OMIT else (_ids([]), _ids([]))
         added, grown, account = [], [], self.sources.account

@@ -458,9 +458,10 @@ class ExportDatasetConfig(JobConfig):
 
     corpus: str = option("", "Name of the corpus.", required=True)
     folder: str = option(
-        "", "Folder to write, which must not exist, on the worker's machine; empty: a ZIP file in the data folder.",
+        "",
+        "Folder to write, which must not exist, on the worker's machine; empty: a ZIP file in the data folder.",
         file=True,
-    )  # fmt: skip
+    )
     labelling: str = option("", "Name of the labelling whose clusters become labels; empty: none.")
     themes: bool = option(False, "Use the newest themes of the corpus as labels.")
 

@@ -93,8 +93,11 @@ def code_with_model(args: CodeWithModelConfig, context: JobContext) -> dict[str,
         "requests": asked.requests.sent, "known": asked.requests.known, "seconds": seconds, **comparison,
     }  # fmt: skip
     record = _stored(args, context, plan, found, best, report)
-    problems = [{"sentence": plan.texts[place], "reason": code.reason} for place, code in enumerate(found)
-                if isinstance(code, _Problem)]  # fmt: skip
+    problems = [
+        {"sentence": plan.texts[place], "reason": code.reason}
+        for place, code in enumerate(found)
+        if isinstance(code, _Problem)
+    ]
     about = {"labelling": record.name, "labelling_id": record.id, "of": plan.record.name}
     return about | report | {"problems": problems[:_LISTED], "problems_in_all": len(problems)}
 
@@ -132,9 +135,12 @@ class _Coding:
         place_of = {number: place for place, number in enumerate(clusters, 1)}
         truth = [place_of[int(plan.truth[place])] for place in places]
         right = np.array(
-            [[code == own for code, own in zip(self.codes(prompt, places), truth, strict=True)]
-             for prompt in range(len(plan.prompts))], np.bool_,
-        ).reshape(len(plan.prompts), len(places))  # fmt: skip
+            [
+                [code == own for code, own in zip(self.codes(prompt, places), truth, strict=True)]
+                for prompt in range(len(plan.prompts))
+            ],
+            np.bool_,
+        ).reshape(len(plan.prompts), len(places))
         found = compare_prompts(right, plan.documents[places], args.seed)
         rows = [
             {"instructions": text, **asdict(accuracy)}
@@ -264,10 +270,15 @@ def predict_labels(args: PredictLabelsConfig, context: JobContext) -> dict[str, 
     with context.store.reading() as r:
         documents = documents_of(r, corpus, judged, known.articles)
     classifier, report = learn(
-        known.vectors(model.name) if len(judged) else np.empty((0, 1)), known.texts, codes, documents,
-        others.vectors(model.name) if len(sampled) else np.empty((0, 1)), others.texts, args.seed,
+        known.vectors(model.name) if len(judged) else np.empty((0, 1)),
+        known.texts,
+        codes,
+        documents,
+        others.vectors(model.name) if len(sampled) else np.empty((0, 1)),
+        others.texts,
+        args.seed,
         combinations(partition),
-    )  # fmt: skip
+    )
     ids = np.concatenate([judged, rest])
     order = np.argsort(ids)
     found = np.empty((len(ids), len(classifier.codes)), np.float16)

@@ -156,8 +156,11 @@ class ImportConfig(JobConfig):
     settings: Mapping[str, Any] = option({}, "Settings of the reader.")
     by_file: Mapping[str, Any] = option({}, "Which of the inputs → its “reader” and “settings”, where they differ.")
     skip_unreadable: bool = option(False, "Leave out and list what no reader can read; else it stops the import.")
-    types: Mapping[str, Any] = option({}, "Column → “text”, “category”, “number” or “date”, or “omit” to leave it out; "
-                                      "other columns get the type that their values have.")  # fmt: skip
+    types: Mapping[str, Any] = option(
+        {},
+        "Column → “text”, “category”, “number” or “date”, or “omit” to leave it out; "
+        "other columns get the type that their values have.",
+    )
     workers: int = option(0, "Local processes that parse the text; 0: those of EXECUTOR_URL.", low=0, high=256)
 
     def validate(self) -> None:

@@ -218,10 +218,13 @@ class _Placing:
                 codes=assigned.themes, report=report, ids=wave, probabilities=assigned.probabilities,
             )  # fmt: skip
         return {
-            "labelling": record.name, "labelling_id": record.id, "model": model.name, "predicted": len(wave),
+            "labelling": record.name,
+            "labelling_id": record.id,
+            "model": model.name,
+            "predicted": len(wave),
             "unusual": len(report["unusual"]),
             "candidates": [{"name": one["name"], "sentences": len(one["sentences"])} for one in candidates],
-        }  # fmt: skip
+        }
 
     # --- themes -------------------------------------------------------------------------------------------------------
 
@@ -263,10 +266,12 @@ class _Placing:
             parts = dict(zip([a.id for a in self.articles], np.split(labels.astype(np.int32), ends), strict=True))
             # The texts that are repeated among the earlier sentences tell nothing of all of them.
             config = {key: value for key, value in level.config.items() if key not in ("distinct", "frequent")} | {
-                "themes": themes, "sentences": len(known) + len(wave), "continues": level.id,
+                "themes": themes,
+                "sentences": len(known) + len(wave),
+                "continues": level.id,
                 "wave": self.wave["name"],
                 "sampled_from": run.found.get("sampled_from", len(numbers)) + len(wave),
-            }  # fmt: skip
+            }
             every_margin = np.concatenate([margins, (own - other)[len(known) :].astype(np.float32)])
             runs.append({
                 "kind": THEMES, "digest": work_digest(KINDS.get(KIND), run=level.digest, wave=self.wave["added"]),

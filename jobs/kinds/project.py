@@ -144,9 +144,13 @@ class _Projection:
         records = ArrayRecords(self.context.checkpoint_folder() / "shards" / self.digest)
         report = self.context.part(0.6, 0.95, "Placing")
         placed = self.context.executor.map(
-            _Placing(fitted), self._shards(chosen, others), report=report, total=len(others), unit="sentences",
+            _Placing(fitted),
+            self._shards(chosen, others),
+            report=report,
+            total=len(others),
+            unit="sentences",
             records=records,
-        )  # fmt: skip
+        )
         points = np.empty((n, 2), dtype=np.float32)
         points[marks] = fitted.at
         points[others] = np.concatenate([part for (part,) in placed])

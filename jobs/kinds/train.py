@@ -53,9 +53,10 @@ class TrainConfig(JobConfig):
     )
     models: tuple[str, ...] = option((), "Names of the components, submodels, base models or the teacher, in order.")
     everything: bool = option(
-        False, "Train on the running text of all articles, including test articles, as methods with a vector per "
+        False,
+        "Train on the running text of all articles, including test articles, as methods with a vector per "
         "sentence always do.",
-    )  # fmt: skip
+    )
     validation: str = option(
         "", "Another triplet set, whose validation triplets decide early stopping; empty: those of the set itself."
     )

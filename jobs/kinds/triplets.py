@@ -93,9 +93,11 @@ class ImportTripletsConfig(JobConfig):
     TITLE = "Import the triplets “{name}”"
 
     file: str = option(
-        "", "CSV or JSON lines file with the columns pivot, positive, negative, and perhaps group.", file=True,
+        "",
+        "CSV or JSON lines file with the columns pivot, positive, negative, and perhaps group.",
+        file=True,
         required=True,
-    )  # fmt: skip
+    )
     name: str = option("", "Name of the new triplet set, and of the new project with its sentences.", required=True)
     language: str = option("en", "Language of the text, as a two-letter code.")
 
@@ -120,8 +122,13 @@ def import_triplets(args: ImportTripletsConfig, context: JobContext) -> dict[str
         table = {"text": "sentence", "title": "group", "rows": "sentences"}
         whole = ImportConfig((str(path),), args.name, args.language, reader="table", settings=table)
         with context.store.reading() as r:  # an attempt that was killed may have imported the sentences
-            known = [c.id for c in r.corpora.list() if c.name == args.name and not r.triplets.list(c.id)
-                     and c.report.get("file_digests") == [file_digest(path)]]  # fmt: skip
+            known = [
+                c.id
+                for c in r.corpora.list()
+                if c.name == args.name
+                and not r.triplets.list(c.id)
+                and c.report.get("file_digests") == [file_digest(path)]
+            ]
         corpus_id = known[0] if known else int(import_corpus(whole, context)["corpus_id"])
     with context.store.reading() as r:
         articles = r.corpora.articles(corpus_id, limit=len(owner))

@@ -476,10 +476,11 @@ class ReproduceConfig(JobConfig):
     )
     seeds: int = option(0, "Number of seeds of random steps: the first ones of the profile; 0: all.", low=0, high=100)
     document: str = option(
-        "", "Markdown file to write the results to when all are computed, with their records beside it as a .json "
+        "",
+        "Markdown file to write the results to when all are computed, with their records beside it as a .json "
         "file; empty: none.",
         file=True,
-    )  # fmt: skip
+    )
     replace: bool = option(False, "Replace the document if it exists.")
 
     def validate(self) -> None:

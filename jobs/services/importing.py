@@ -91,11 +91,15 @@ class Codings:
         """Return what was found, in words."""
         if isinstance(plan := self.plan, ProjectPlan):
             counts = {
-                "texts": plan.matched, "texts not found": len(plan.unmatched),
-                "codes": len(code_clusters(plan.codings[0].partition)), "coded sentences": plan.coded,
-                "passages": plan.passages, "found in part": plan.partly, "lost": plan.lost,
+                "texts": plan.matched,
+                "texts not found": len(plan.unmatched),
+                "codes": len(code_clusters(plan.codings[0].partition)),
+                "coded sentences": plan.coded,
+                "passages": plan.passages,
+                "found in part": plan.partly,
+                "lost": plan.lost,
                 "sentences with several codes": plan.several,
-            }  # fmt: skip
+            }
             return counts | ({"coders": len(plan.codings)} if len(plan.codings) > 1 else {})
         if not (plans := self._plans):
             return {}

@@ -102,13 +102,14 @@ def project_report(
         ParagraphBlock(f"{datetime.now(UTC):%d %B %Y}, Themescope {code_version()}."),
         HeadingBlock(2, "Question"),
         ParagraphBlock(
-            f"How many of the {units} have each of {counted(len(study.codes), 'code')}?" if study is not None
+            f"How many of the {units} have each of {counted(len(study.codes), 'code')}?"
+            if study is not None
             else f"Which themes are in the {units}, and how large is each of them?"
         ),
         HeadingBlock(2, "Data"),
         *data,
         *themes,
-    ]  # fmt: skip
+    ]
     limits = _limits(corpus) if themes else []
     if study is not None:
         with store.reading() as r:
@@ -256,15 +257,22 @@ def _shares(counts: np.ndarray, totals: np.ndarray) -> list[str]:
 def _how(study: Study | None) -> list[list[Sentence]]:
     if study is None or study.counted:
         return []
-    sampled = "Units count by the probabilities with which they were sampled, and documents" if (
-        study.probabilities is not None) else "All units that people coded count alike, and documents"  # fmt: skip
+    sampled = (
+        "Units count by the probabilities with which they were sampled, and documents"
+        if (study.probabilities is not None)
+        else "All units that people coded count alike, and documents"
+    )
     told: list[Sentence] = [(f"{sampled} are the groups of the intervals of 95 %.",)]
     if study.coder:
         told.append(
-            ("Corrected shares are those of prediction-powered inference with power tuning ", Cite("angelopoulos2023"),
-             " for codes sampled with known probabilities ", Cite("egami2023"),
-             ": the share by the machine, minus its error on the units that people coded.")
-        )  # fmt: skip
+            (
+                "Corrected shares are those of prediction-powered inference with power tuning ",
+                Cite("angelopoulos2023"),
+                " for codes sampled with known probabilities ",
+                Cite("egami2023"),
+                ": the share by the machine, minus its error on the units that people coded.",
+            )
+        )
     return [told]
 
 
@@ -455,9 +463,14 @@ def numbered_picture(points: Points, labels: Labels) -> bytes:
     for label in np.unique(labels[labels >= 0]).tolist():
         middle = np.median(places[labels == label], axis=0)
         draw.text(
-            (float(middle[0]), float(middle[1])), str(label + 1), font=font, anchor="mm", fill=_INK,
-            stroke_width=5, stroke_fill=_PAPER,
-        )  # fmt: skip
+            (float(middle[0]), float(middle[1])),
+            str(label + 1),
+            font=font,
+            anchor="mm",
+            fill=_INK,
+            stroke_width=5,
+            stroke_fill=_PAPER,
+        )
     stream = BytesIO()
     image.save(stream, "PNG")
     return stream.getvalue()

@@ -150,9 +150,11 @@ def centrality(store: Store, model: ModelRecord, found: SelectedSentences) -> np
     parts = list(stored_blocks(store, model, found.articles, found.positions))
     order = np.argsort(np.concatenate([part for part, _ in parts]), kind="stable")
     stack: Any = stacked([vectors for _, vectors in parts])[order]
-    lengths = np.sqrt(np.asarray(stack.multiply(stack).sum(axis=1)).ravel() if sparse.issparse(stack) else (
-        np.einsum("ij,ij->i", stack, stack, dtype=np.float64)
-    ))  # fmt: skip
+    lengths = np.sqrt(
+        np.asarray(stack.multiply(stack).sum(axis=1)).ravel()
+        if sparse.issparse(stack)
+        else (np.einsum("ij,ij->i", stack, stack, dtype=np.float64))
+    )
     scale = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
     mean = np.asarray(stack.T @ scale).ravel()
     cosines: npt.NDArray[np.float64] = (

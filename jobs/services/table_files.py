@@ -117,9 +117,11 @@ def _shares(name: str, values: Sequence[Any], codes: Sequence[Any]) -> list[list
     both = Counter((value, code) for value, own in zip(values, held, strict=True) for code in own)
     return [
         [name, "sentences", *every],
-        *([value if value not in ("", None) else "(none)", n, *(both[value, code] / n for code in every)]
-          for value, n in of.most_common()),
-    ]  # fmt: skip
+        *(
+            [value if value not in ("", None) else "(none)", n, *(both[value, code] / n for code in every)]
+            for value, n in of.most_common()
+        ),
+    ]
 
 
 def _sheet_title(wanted: str, taken: Iterable[str]) -> str:
@@ -202,8 +204,11 @@ def parquet_bytes(header: Sequence[str], rows: Sequence[Sequence[Any]], types: T
 
 
 TABLE_WRITERS: Mapping[str, Callable[..., Any]] = {
-    "CSV": csv_text, "XLSX": excel_bytes, "JSONL": json_lines, "Parquet": parquet_bytes
-}  # fmt: skip
+    "CSV": csv_text,
+    "XLSX": excel_bytes,
+    "JSONL": json_lines,
+    "Parquet": parquet_bytes,
+}
 """Functions of a header and rows that write a table, by the name of their format."""
 
 

@@ -137,8 +137,12 @@ def due_state(task: TaskRecord, items: Sequence[ItemRecord], now: datetime) -> s
 # Making a task: articles are cut into items, which are distributed to people
 
 START_NOTHING, START_SECTIONS, START_CLUSTERS, START_LABELLING, START_RUN = (
-    "nothing", "sections", "clusters", "labelling", "run",
-)  # fmt: skip
+    "nothing",
+    "sections",
+    "clusters",
+    "labelling",
+    "run",
+)
 """What people begin with: unassigned sentences; sections; the clusters and the codebook of a labelling, without its
 sentences; a labelling; found themes."""
 

@@ -27,11 +27,16 @@ def _page(
         module += ".page"
     package = f"themescope.webapp.features.{module.partition('.')[0]}"
     return PageCard(
-        id=id, title=title, summary=summary, factory=f"themescope.webapp.features.{module.lstrip('.')}",
+        id=id,
+        title=title,
+        summary=summary,
+        factory=f"themescope.webapp.features.{module.lstrip('.')}",
         keys=f"{package}:KEYS" if keys else "",
-        icon=f":material/{icon}:", group=place.title if place else MENU,
-        documentation=f"pages.html#{title.lower().replace(' ', '-')}", **more,
-    )  # fmt: skip
+        icon=f":material/{icon}:",
+        group=place.title if place else MENU,
+        documentation=f"pages.html#{title.lower().replace(' ', '-')}",
+        **more,
+    )
 
 
 _PAGES = [

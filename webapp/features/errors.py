@@ -87,11 +87,14 @@ def _steps(corpus: CorpusRecord) -> list[Stage]:
     return [
         first,
         Stage(
-            "Collect what it got wrong", collect, False, "errors" if evaluated else "agreement",
+            "Collect what it got wrong",
+            collect,
+            False,
+            "errors" if evaluated else "agreement",
             needs="" if evaluated or compared else "Needs a result.",
         ),
         Stage("Code it by its causes", "", False, "code", needs="Needs failures."),
-    ]  # fmt: skip
+    ]
 
 
 def _sample(corpus: CorpusRecord) -> None:

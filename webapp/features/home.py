@@ -40,9 +40,11 @@ def box(known: Sequence[CorpusRecord]) -> None:
         examples = "Survey answers, claims, comments, titles …"
         text = left.text_area("Paste texts, one per line", key="home_pasted", height=140, placeholder=examples)
         files = right.file_uploader(
-            "Or drop files: texts, tables, projects and codes of any program, ZIP", accept_multiple_files=True,
-            key="home_files", max_upload_size=MOST_BYTES // 10**6,
-        )  # fmt: skip
+            "Or drop files: texts, tables, projects and codes of any program, ZIP",
+            accept_multiple_files=True,
+            key="home_files",
+            max_upload_size=MOST_BYTES // 10**6,
+        )
         with st.container(horizontal=True, vertical_alignment="center"):
             clicked = st.button("Find themes", type="primary", icon=":material/category:")
             if any(corpus.name == installation.CORPUS for corpus in known):

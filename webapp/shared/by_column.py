@@ -181,9 +181,11 @@ def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: Run
         found = crosstab(of.labels[kept], codes[kept], (len(of.names), len(categories)))
         st.space("stretch")
         download(
-            "CSV", lambda: csv_text(CELLS_HEADER, cells(found, of.names, categories)), "themes-by-column.csv",
+            "CSV",
+            lambda: csv_text(CELLS_HEADER, cells(found, of.names, categories)),
+            "themes-by-column.csv",
             help="Counts, expected counts, shares and residuals of all cells.",
-        )  # fmt: skip
+        )
     totals = np.bincount(codes[first][codes[first] >= 0], minlength=len(categories))
     _table(found, of.names, categories, totals, what)
     p = "< 0.001" if found.p < 0.001 else f"= {found.p:.3f}"
@@ -366,15 +368,22 @@ def shares_figure(
                 name=figure_text(names[i], 40),
                 line={"color": tones.colour(i), "width": 2},
                 marker={"symbol": tones.symbol(i), "size": 7},
-                error_y={"symmetric": False, "array": high[i] - share[i], "arrayminus": share[i] - low[i],
-                         "thickness": 1, "width": 2},
+                error_y={
+                    "symmetric": False,
+                    "array": high[i] - share[i],
+                    "arrayminus": share[i] - low[i],
+                    "thickness": 1,
+                    "width": 2,
+                },
                 hovertemplate="%{x}: %{y:.1%}<extra>%{fullData.name}</extra>",
             )
-        )  # fmt: skip
+        )
     figure.update_layout(
-        height=380, margin={"l": 8, "r": 8, "t": 8, "b": 8}, showlegend=True,
+        height=380,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        showlegend=True,
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "font": {"size": 12, "color": tones.ink}},
-    )  # fmt: skip
+    )
     figure.update_yaxes(tickformat=".0%", rangemode="tozero", automargin=True)
     figure.update_xaxes(type="category", showgrid=False, automargin=True)
     return figure

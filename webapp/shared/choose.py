@@ -122,9 +122,12 @@ def _held(param: str, known: Sequence[str], default: str, named: bool = False) -
 
 
 def clickable(
-    records: Sequence[R], param: str, name: Callable[[R], str], columns: Mapping[str, Any],
+    records: Sequence[R],
+    param: str,
+    name: Callable[[R], str],
+    columns: Mapping[str, Any],
     config: Mapping[str, Any] | None = None,
-) -> R:  # fmt: skip
+) -> R:
     """Choose one of ``records`` (at least one) by a click in a table, each row of which is a record.
 
     The choice is the URL key ``param``; without it, the first one. A long table has a search box.
@@ -151,9 +154,12 @@ def clickable(
 def _searched(frame: pd.DataFrame, param: str) -> list[int]:
     left, right = st.columns([2, 3], vertical_alignment="center")
     typed = left.text_input(
-        "Find", key=f"find-{param}", placeholder="Words in any column", icon=":material/search:",
+        "Find",
+        key=f"find-{param}",
+        placeholder="Words in any column",
+        icon=":material/search:",
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     cells = frame.astype(object).where(frame.notna(), "").astype(str).agg(" ".join, axis=1).str.casefold()
     wanted = (typed or "").casefold().split()
     rows = [row for row, text in enumerate(cells) if all(word in text for word in wanted)]
@@ -397,6 +403,10 @@ def rename_project(corpus: CorpusRecord) -> None:
         return done
 
     confirm(
-        "Rename project", "Links with the old name lead nowhere.", "Rename", change, ":material/edit:",
+        "Rename project",
+        "Links with the old name lead nowhere.",
+        "Rename",
+        change,
+        ":material/edit:",
         field=lambda: st.text_input("Project name", corpus.name, key=key),
-    )  # fmt: skip
+    )

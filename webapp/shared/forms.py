@@ -346,9 +346,12 @@ def choose_columns(sheet: Sheet, key: str, like: Mapping[str, Any], question: De
     doubted = len(likely) > 1
     with question if doubted else first:
         text = st.selectbox(
-            "Which column has the texts?" if doubted else "Text column", names, index=names.index(likely[0]),
-            format_func=str, key=f"{key}_text",
-        )  # fmt: skip
+            "Which column has the texts?" if doubted else "Text column",
+            names,
+            index=names.index(likely[0]),
+            format_func=str,
+            key=f"{key}_text",
+        )
         if doubted:
             rivals = " and ".join(f"*{plain(name)}*" for name in likely[1:])
             st.caption(f"*{plain(likely[0])}* has the most words; {rivals} {'have' if likely[2:] else 'has'} many too.")

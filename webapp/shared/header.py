@@ -142,10 +142,14 @@ def switcher() -> None:
             for corpus in found[:_SEARCHED]:
                 is_current = chosen is not None and corpus.id == chosen.id
                 if st.button(
-                    plain(shorten(corpus.name, 2 * _NAME_CHARS)), key=f"{_SWITCH}_{corpus.id}", type="tertiary",
-                    icon=":material/check:" if is_current else ":material/folder:", disabled=is_current,
-                    width="stretch", help=f"{count(corpus.sentences, 'unit')}, imported {ago(corpus.created)}",
-                ):  # fmt: skip
+                    plain(shorten(corpus.name, 2 * _NAME_CHARS)),
+                    key=f"{_SWITCH}_{corpus.id}",
+                    type="tertiary",
+                    icon=":material/check:" if is_current else ":material/folder:",
+                    disabled=is_current,
+                    width="stretch",
+                    help=f"{count(corpus.sentences, 'unit')}, imported {ago(corpus.created)}",
+                ):
                     navigation.open_project(corpus.name)
                     st.rerun()
             if len(found) > _SEARCHED:
@@ -376,14 +380,21 @@ def _heading(corpus: str, record: CorpusRecord | None, steps: list[PipelineStep]
             _button("Retry", ":material/replay:", corpus, pipeline.retry_pipeline)
         elif record is not None and not all(step.ready for step in steps):
             st.button(
-                "Find themes and draw the map", key=f"pipeline-start-{record.id}", icon=":material/play_arrow:",
-                on_click=start, args=(record,),
-            )  # fmt: skip
+                "Find themes and draw the map",
+                key=f"pipeline-start-{record.id}",
+                icon=":material/play_arrow:",
+                on_click=start,
+                args=(record,),
+            )
         if corpus in _followed():
             st.button(
-                "Dismiss", key=f"pipeline-dismiss-{_key(corpus)}", icon=":material/close:", type="tertiary",
-                on_click=_dismiss, args=(corpus,),
-            )  # fmt: skip
+                "Dismiss",
+                key=f"pipeline-dismiss-{_key(corpus)}",
+                icon=":material/close:",
+                type="tertiary",
+                on_click=_dismiss,
+                args=(corpus,),
+            )
 
 
 def _dismiss(corpus: str) -> None:

@@ -127,10 +127,13 @@ def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
 def cancel_button(job: JobRecord, key: str) -> None:
     """Draw the button that cancels a job."""
     st.button(
-        "Cancel", key=key, icon=":material/stop_circle:", type="tertiary",
+        "Cancel",
+        key=key,
+        icon=":material/stop_circle:",
+        type="tertiary",
         disabled=job.cancel and not commands.abandoned(job),
         on_click=lambda: toast_error(lambda: commands.cancel(queries.store(), job.id)),
-    )  # fmt: skip
+    )
 
 
 def elapsed(job: JobRecord) -> float:
@@ -175,9 +178,13 @@ def cancelled(page: str) -> None:
             st.markdown(f"**{plain(job.title)}** :gray[· {job.progress:.0%} done · {ago(job.ended)}]", width="stretch")
             retry_button(job)
             st.button(
-                "Dismiss", key=f"dismiss-{job.id}", icon=":material/close:", type="tertiary",
-                on_click=hidden.append, args=(job.id,),
-            )  # fmt: skip
+                "Dismiss",
+                key=f"dismiss-{job.id}",
+                icon=":material/close:",
+                type="tertiary",
+                on_click=hidden.append,
+                args=(job.id,),
+            )
 
 
 def ended(job: JobRecord) -> None:
@@ -207,9 +214,11 @@ def retry_button(job: JobRecord) -> None:
     """Draw the button that queues an ended job again: it resumes what was cancelled from its last checkpoint."""
     resumed = job.status is JobStatus.CANCELLED
     st.button(
-        "Resume" if resumed else "Try again", icon=":material/resume:" if resumed else ":material/replay:",
-        key=f"retry-{job.id}", on_click=lambda: toast_error(lambda: commands.retry(queries.store(), job.id)),
-    )  # fmt: skip
+        "Resume" if resumed else "Try again",
+        icon=":material/resume:" if resumed else ":material/replay:",
+        key=f"retry-{job.id}",
+        on_click=lambda: toast_error(lambda: commands.retry(queries.store(), job.id)),
+    )
 
 
 def no_worker(waiting: int = 0) -> None:

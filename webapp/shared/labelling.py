@@ -340,9 +340,12 @@ _NAME_CHARS = 120
 
 
 def correct_button(
-    label: str, analysis: Analysis, article_id: int | None = None, key: str = "correct",
+    label: str,
+    analysis: Analysis,
+    article_id: int | None = None,
+    key: str = "correct",
     kind: Literal["primary", "tertiary"] = "tertiary",
-) -> None:  # fmt: skip
+) -> None:
     """Draw the button that calls :func:`correct`, where :func:`can_correct` allows it."""
     if not can_correct(analysis, article_id):
         return
@@ -381,9 +384,12 @@ def permalink(view: Mapping[str, str] | None = None) -> str:
 def button(key: str, label: str, project_id: int, batch: str, found: Callable[[], Sequence[CollectedFailure]]) -> None:
     """Draw a button that collects failures."""
     st.button(
-        label, icon=ICON, key=f"collect-{key}", help="Keeps it with its context, to be coded on the page Errors.",
+        label,
+        icon=ICON,
+        key=f"collect-{key}",
+        help="Keeps it with its context, to be coded on the page Errors.",
         on_click=lambda: collect(project_id, batch, found),
-    )  # fmt: skip
+    )
 
 
 def collect(project_id: int, batch: str, found: Callable[[], Sequence[CollectedFailure]]) -> None:

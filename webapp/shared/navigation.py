@@ -283,13 +283,22 @@ def saved_line(
     owned, long = actor.owns(record.person), len(record.name) > _LONG
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            plain(shorten(record.name, _LONG)), key=f"open-{noun}-{record.id}", type="tertiary",
-            icon=":material/bookmark:", on_click=open_one, help=plain(record.name) if long else None,
-        )  # fmt: skip
+            plain(shorten(record.name, _LONG)),
+            key=f"open-{noun}-{record.id}",
+            type="tertiary",
+            icon=":material/bookmark:",
+            on_click=open_one,
+            help=plain(record.name) if long else None,
+        )
         st.caption(f"{about}{shown(record.person)}, {ago(record.created)}", width="stretch")
         st.button(
-            "Delete", key=f"delete-{noun}-{record.id}", type="tertiary", icon=":material/delete:", on_click=delete,
-            help=f"Deletes the saved {noun} only, not the data that it shows." if owned
+            "Delete",
+            key=f"delete-{noun}-{record.id}",
+            type="tertiary",
+            icon=":material/delete:",
+            on_click=delete,
+            help=f"Deletes the saved {noun} only, not the data that it shows."
+            if owned
             else plain(only_its_maker(record.person)),
             disabled=not owned,
-        )  # fmt: skip
+        )

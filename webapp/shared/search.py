@@ -176,9 +176,10 @@ def by_words(text: str, corpus: CorpusRecord | None) -> list[Listed]:
     if corpus is not None and any(listed.group.kind == "Units" for listed in found) and offered(selections.PAGE):
         origin = Origin("search", (f"search “{text.strip()}”", "all words"))
         select = Link(
-            selections.PAGE, {CORPUS: corpus.name},
+            selections.PAGE,
+            {CORPUS: corpus.name},
             do=lambda: selections.offer(corpus.id, sentences_for(queries.store(), corpus.id, words), origin),
-        )  # fmt: skip
+        )
         every = Result(f"Select the units with “{text.strip()}”", "On the map")
         found.append(Listed(group_of("Actions", [every]), [select]))
     others = [Listed(*codes(words, corpus)), Listed(*pages(words)), Listed(*documentation(words))]
@@ -285,9 +286,13 @@ def dialog() -> None:
     if asked:
         data |= _answer(str(asked.get("text") or ""), bool(asked.get("meaning")), asked.get("number"))
     draw_component(
-        "search", data=data, key=BOX, width="content",
-        on_query_change=partial(_keep, _ASKED, "query"), on_open_change=partial(_keep, _CHOSEN, "open"),
-    )  # fmt: skip
+        "search",
+        data=data,
+        key=BOX,
+        width="content",
+        on_query_change=partial(_keep, _ASKED, "query"),
+        on_open_change=partial(_keep, _CHOSEN, "open"),
+    )
 
 
 def _keep(key: str, event: str) -> None:

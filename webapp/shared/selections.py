@@ -248,9 +248,12 @@ def _menu(of: Panel) -> None:
         if may(Right.LABEL):
             batch = f"Selection: {shorten(str(of.selection.origin), 120)}"
             st.button(
-                "Collect as errors", key=f"collect-{of.key}", help="Kept with their context, for the page Errors.",
-                on_click=lambda: labelling.collect(of.selection.corpus_id, batch, lambda: _failures(of)), **entry,
-            )  # fmt: skip
+                "Collect as errors",
+                key=f"collect-{of.key}",
+                help="Kept with their context, for the page Errors.",
+                on_click=lambda: labelling.collect(of.selection.corpus_id, batch, lambda: _failures(of)),
+                **entry,
+            )
         if st.session_state.get(f"{of.key}-order") not in of.orders:
             st.session_state.pop(f"{of.key}-order", None)
         st.selectbox("Order", of.orders, key=f"{of.key}-order")
@@ -292,9 +295,12 @@ def _make_theme(of: Panel, alike: Ids = _NONE, sought: str = "") -> None:
     texts = compare_queries.sentence_texts(listed)
     shown = st.data_editor(
         pd.DataFrame({"In it": ticked[:_TICKED], "Unit": [texts.get(id, "") for id in listed]}),
-        height=260, hide_index=True, disabled=["Unit"], key=of.name("ticks"),
+        height=260,
+        hide_index=True,
+        disabled=["Unit"],
+        key=of.name("ticks"),
         column_config={"In it": st.column_config.CheckboxColumn(width=60), "Unit": {"width": 600}},
-    )  # fmt: skip
+    )
     ticked[:_TICKED] = shown["In it"]
     name = st.text_input("Name", value=sought or " · ".join(words[:3]), key=of.name("theme-name"), max_chars=200)
     coding = _choose_coding(of, "In", "theme", bool(sought))
@@ -302,9 +308,12 @@ def _make_theme(of: Panel, alike: Ids = _NONE, sought: str = "") -> None:
     st.caption(f"{count(int(ticked.sum()), 'unit')} in a theme of the coding; what the machine found stays.{more}")
     if st.button("Create theme", type="primary", key=of.name("create"), disabled=not name or not ticked.any()):
         chosen = selected(of.selection.corpus_id, ids[ticked], of.selection.origin)
-        _change(of, coding, lambda record: service.new_cluster(
-            queries.store(), chosen, record, name or "", current_person()
-        ), bool(sought))  # fmt: skip
+        _change(
+            of,
+            coding,
+            lambda record: service.new_cluster(queries.store(), chosen, record, name or "", current_person()),
+            bool(sought),
+        )
 
 
 def missing_theme(analysis: Analysis) -> None:
@@ -349,9 +358,11 @@ def _code(of: Panel) -> None:
         "Code", sorted(clusters), format_func=lambda n: clusters[n].name, key=of.name(f"cluster-{coding.id}")
     )
     if st.button(f"Code {count(len(of.selection), 'unit')}", type="primary", key=of.name("assign")):
-        _change(of, coding, lambda record: service.assign(
-            queries.store(), of.selection, record, int(chosen), current_person()
-        ))  # fmt: skip
+        _change(
+            of,
+            coding,
+            lambda record: service.assign(queries.store(), of.selection, record, int(chosen), current_person()),
+        )
 
 
 Target = LabellingRecord | starts.Begin
@@ -482,9 +493,13 @@ def saved_list(corpus_id: int, open_one: Callable[[SelectionRecord], None]) -> N
 
 
 _DIALOGS: dict[str, Callable[[Panel], None]] = {
-    "Make it a theme": _make_theme, "Code it": _code, "Save": _save, "Link": _link, "Export": _export,
+    "Make it a theme": _make_theme,
+    "Code it": _code,
+    "Save": _save,
+    "Link": _link,
+    "Export": _export,
     "Sort": _sort,
-}  # fmt: skip
+}
 
 
 # The drawer of a selection: how many units of which themes, what to do with them, and their texts in full

@@ -520,9 +520,15 @@ def rows(codes: Iterable[PortableCode]) -> list[tuple[Any, ...]]:
 
 
 _ALIASES = {
-    "tag": "code", "code name": "code", "codename": "code", "parent code": "theme", "parent": "theme",
-    "code memo": "definition", "memo": "definition", "description": "definition",
-}  # fmt: skip
+    "tag": "code",
+    "code name": "code",
+    "codename": "code",
+    "parent code": "theme",
+    "parent": "theme",
+    "code memo": "definition",
+    "memo": "definition",
+    "description": "definition",
+}
 """Columns of the lists of codes of MAXQDA, Taguette and QualCoder, in small letters → ours."""
 
 

@@ -52,9 +52,11 @@ _INTERNAL = re.compile(r"(?:internal://)?(?:sources[/\\])?([^/\\]+)", re.IGNOREC
 _ID = re.compile(r"\{?[0-9a-f]{8}-[0-9a-f-]{27}\}?", re.IGNORECASE)
 OUTSIDE = "text that is not in the archive"
 _SOURCES = {
-    "PictureSource": "picture", "PDFSource": "PDF document without text", "AudioSource": "recording",
+    "PictureSource": "picture",
+    "PDFSource": "PDF document without text",
+    "AudioSource": "recording",
     "VideoSource": "recording",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,14 @@ from themescope.core.readers.streams import FileHead
 from themescope.core.types import ReadAccount, Report
 
 _LEVELS = {
-    "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6,
-}  # fmt: skip
+    "part": 1,
+    "chapter": 1,
+    "section": 2,
+    "subsection": 3,
+    "subsubsection": 4,
+    "paragraph": 5,
+    "subparagraph": 6,
+}
 _TABLES = frozenset(["tabular", "tabular*", "tabularx", "longtable", "array"])
 _FLOATS = frozenset([
     "figure", "figure*", "table", "table*", "wrapfigure", "thebibliography", "tikzpicture", "lstlisting", "verbatim",
@@ -30,14 +36,23 @@ _LISTS = frozenset(["itemize", "enumerate", "description"])
 _NOTES = {"footnote": "footnote", "footnotetext": "footnote", "thanks": "footnote", "todo": "comment"}
 _FILES = {
     **dict.fromkeys(("input", "include", "subfile", "import", "subimport"), "included file"),
-    "verbatiminput": "included file", "lstinputlisting": "included file", "includegraphics": "picture",
-    "bibliography": "file of references", "addbibresource": "file of references",
-}  # fmt: skip
+    "verbatiminput": "included file",
+    "lstinputlisting": "included file",
+    "includegraphics": "picture",
+    "bibliography": "file of references",
+    "addbibresource": "file of references",
+}
 """Macros whose content is in another file, which is named."""
 _ARGUMENTS = {
-    "subfile": "{", "import": "{{", "subimport": "{{", "verbatiminput": "{", "lstinputlisting": "[{",
-    "addbibresource": "[{", "newtheorem": "*{[{[", "href": "[{{",
-}  # fmt: skip
+    "subfile": "{",
+    "import": "{{",
+    "subimport": "{{",
+    "verbatiminput": "{",
+    "lstinputlisting": "[{",
+    "addbibresource": "[{",
+    "newtheorem": "*{[{[",
+    "href": "[{{",
+}
 """Macros that pylatexenc does not know → their arguments."""
 _WITHOUT_TEXT = frozenset([
     "label", "ref", "cite", "citep", "citet", "pageref", "eqref", "usepackage", "documentclass",

@@ -260,6 +260,8 @@ def recognises_mhtml(head: FileHead) -> bool:
     fields, _ = header_and_text(head.text.replace("\r\n", "\n"))
     kind = fields.get("content-type", "").lower()
     return "snapshot-content-location" in fields or (
-        "mime-version" in fields and kind.startswith(("multipart/related", "text/html")) and "to" not in fields
+        "mime-version" in fields
+        and kind.startswith(("multipart/related", "text/html"))
+        and "to" not in fields
         and (head.suffix in (".mht", ".mhtml") or "text/html" in kind)
-    )  # fmt: skip
+    )

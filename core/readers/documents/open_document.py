@@ -28,11 +28,17 @@ from themescope.core.types import Report
 _TYPE = "application/vnd.oasis.opendocument.text"
 _SPACES = {"tab": "\t", "line-break": "\n", "s": " ", "soft-page-break": ""}
 _LISTED = {
-    "note": "footnote", "annotation": "comment", "tracked-changes": "deleted text",
-    "table-of-content": "table of contents", "alphabetical-index": "index", "hidden-text": "hidden text",
-    "ruby-text": "pronunciation", "title": "description of a picture", "desc": "description of a picture",
+    "note": "footnote",
+    "annotation": "comment",
+    "tracked-changes": "deleted text",
+    "table-of-content": "table of contents",
+    "alphabetical-index": "index",
+    "hidden-text": "hidden text",
+    "ruby-text": "pronunciation",
+    "title": "description of a picture",
+    "desc": "description of a picture",
     **{f"{part}{pages}": part for part in ("header", "footer") for pages in ("", "-left", "-first")},
-}  # fmt: skip
+}
 """Elements whose text is listed only."""
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"

@@ -188,9 +188,11 @@ def _paragraphs(lines: Sequence[Line], main: float) -> Iterator[list[Line]]:
     distances = [
         above.bottom - below.bottom
         for above, below in pairwise(lines)
-        if above.page == below.page and above.size == below.size == main and above.beside(below)
+        if above.page == below.page
+        and above.size == below.size == main
+        and above.beside(below)
         and 0 < above.bottom - below.bottom < 3 * main
-    ]  # fmt: skip
+    ]
     # Where most paragraphs have one line, the usual distance is that of paragraphs.
     leading = min(statistics.median(distances), 2.0 * main) if distances else 1.2 * main
     edges = _columns(lines)
@@ -279,9 +281,11 @@ def _kinds(paragraphs: list[_Paragraph], main: float, lines: Sequence[Line]) -> 
         elif _is_heading(paragraph, main, not bold_text):
             kind, level = Kind.HEADING, sizes.index(paragraph.size) + 1 if paragraph.size in sizes else len(sizes) + 1
             level -= title is not None and level > 1
-        elif paragraph.size < 0.92 * main and _NOTE_MARK.match(paragraph.text) and (
-            first.bottom < lowest.get(first.page, 0.0)
-        ):  # fmt: skip
+        elif (
+            paragraph.size < 0.92 * main
+            and _NOTE_MARK.match(paragraph.text)
+            and (first.bottom < lowest.get(first.page, 0.0))
+        ):
             kind, level = "footnote", 0
         else:
             kind, level = Kind.LIST if _BULLET.match(paragraph.text) else Kind.PARAGRAPH, 0
@@ -499,7 +503,10 @@ def made_of(pages: Sequence[Sequence[tuple[float, float, float, str]]]) -> bytes
 
 
 _PAGE = [
-    (22, 72, 760, "Ada"), (11, 72, 720, "Ada is a town. It is old."), (15, 72, 690, "History"),
-    (11, 72, 660, "It was founded in 1200."), (11, 72, 630, "Then it grew."),
-]  # fmt: skip
+    (22, 72, 760, "Ada"),
+    (11, 72, 720, "Ada is a town. It is old."),
+    (15, 72, 690, "History"),
+    (11, 72, 660, "It was founded in 1200."),
+    (11, 72, 630, "Then it grew."),
+]
 SAMPLE = made_of([_PAGE])

@@ -22,9 +22,10 @@ _TOKEN = re.compile(
 )
 _IGNORED = "ignored"
 _LISTED = {
-    "footnote": "footnote", "annotation": "comment",
+    "footnote": "footnote",
+    "annotation": "comment",
     **{f"{part}{pages}": part for part in ("header", "footer") for pages in ("", "l", "r", "f")},
-}  # fmt: skip
+}
 _BOXES = frozenset(["shptxt", "dptxbxtext"])
 _BULLETS = frozenset(["listtext", "pntext"])
 _SHAPES = frozenset(["shp", "shpinst", "object", "result", "do", "upr", "ud"])

@@ -17,13 +17,20 @@ from themescope.core.types import Report, Value
 _ROOT = re.compile(r"<(?:\w+:)?(?:TEI|teiCorpus|TEI\.2)[\s>]")
 _PARAGRAPHS = {
     **dict.fromkeys(("p", "ab", "seg", "lg", "l", "quote"), Kind.PARAGRAPH),
-    "item": Kind.LIST, "cell": Kind.TABLE, "head": Kind.HEADING,
-}  # fmt: skip
+    "item": Kind.LIST,
+    "cell": Kind.TABLE,
+    "head": Kind.HEADING,
+}
 _LISTED = {
-    **dict.fromkeys(("note", "kinesic", "vocal", "incident", "gap", "desc", "bibl"), ""), "figDesc": "description",
-    "teiHeader": "header of the file", "standOff": "annotation", "fw": "running head", "stage": "stage direction",
-    "del": "deleted text", **dict.fromkeys(("sic", "orig", "abbr"), "other reading"),
-}  # fmt: skip
+    **dict.fromkeys(("note", "kinesic", "vocal", "incident", "gap", "desc", "bibl"), ""),
+    "figDesc": "description",
+    "teiHeader": "header of the file",
+    "standOff": "annotation",
+    "fw": "running head",
+    "stage": "stage direction",
+    "del": "deleted text",
+    **dict.fromkeys(("sic", "orig", "abbr"), "other reading"),
+}
 """Elements that are no running text → the kind under which they are listed; "": their name."""
 _PARTY = re.compile("party|group", re.IGNORECASE)
 

@@ -84,8 +84,9 @@ _EMPTY = re.compile(
 """What chats write in the place of a file, or of a message that was deleted."""
 _SECURED = re.compile(
     r"end-to-end.encrypt|Ende-zu-Ende-verschlüsselt|cifrad[oa]s? de extremo a extremo|chiffré\w* de bout en bout|"
-    r"crittografi\w+ end-to-end|criptografia de ponta a ponta|end-to-end.versleuteld", re.IGNORECASE,
-)  # fmt: skip
+    r"crittografi\w+ end-to-end|criptografia de ponta a ponta|end-to-end.versleuteld",
+    re.IGNORECASE,
+)
 """What chats write at their beginning, in some languages in the name of the group."""
 EMPTY, PROGRAM, PREAMBLE = "file or deleted message", "message of the program", "line before the first turn"
 _FIELDS = frozenset({
@@ -255,9 +256,12 @@ class Layout:
         repeated = sum(count for name, count in sure.items() if count > 1)
         below = sum(head.sure and bool(head.speaker) and not head.text.strip() for head in heads)
         begun = len(texts) - below  # the line below a name that stands alone begins with none
-        by_name = len(texts) >= 3 and len(sure) > 1 and any(count > 1 for count in sure.values()) and (
-            sure.total() >= 0.6 * begun if len(often & sure.keys()) < 2 else repeated >= max(4, 0.3 * len(texts))
-        )  # fmt: skip
+        by_name = (
+            len(texts) >= 3
+            and len(sure) > 1
+            and any(count > 1 for count in sure.values())
+            and (sure.total() >= 0.6 * begun if len(often & sure.keys()) < 2 else repeated >= max(4, 0.3 * len(texts)))
+        )
         by_name = by_name and 2 * len({*map(str.lower, sure)} & _FIELDS) < len(sure)
         marked = max(len(timed), len(nicks))
         self._nicks = len(nicks) > 1 and 2 * len(nicks) > len(said)

@@ -222,12 +222,15 @@ SAMPLE = made(
         + "".join(
             f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
             for style, text in (
-                ("Title", "Ada"), ("", "Ada is a town. It is old."), ("H1", "History"),
-                ("", "It was founded in 1200."), ("", "Then it grew."),
+                ("Title", "Ada"),
+                ("", "Ada is a town. It is old."),
+                ("H1", "History"),
+                ("", "It was founded in 1200."),
+                ("", "Then it grew."),
             )
         )
         + "</w:body></w:document>",
         "word/styles.xml": f'<w:styles {_NAMESPACE}><w:style w:styleId="H1"><w:name w:val="heading 1"/></w:style>'
         "</w:styles>",
     }
-)  # fmt: skip
+)

@@ -263,10 +263,11 @@ class NewSentences(Body):
     """Sentences, each of which becomes one, whatever signs stand in it."""
 
     sentences: list[str] = Field(
-        min_length=1, max_length=MOST_TEXTS,
+        min_length=1,
+        max_length=MOST_TEXTS,
         description="Empty ones are left out, and counted in the result of the job.",
         examples=[["Wind farms disturb birds.", "Solar power is cheap."]],
-    )  # fmt: skip
+    )
     groups: list[str] | None = Field(
         None, description="Group of each sentence, such as its source: a section of the corpus."
     )

@@ -29,9 +29,14 @@ router = APIRouter(tags=["jobs"], responses=responses())
 _FOUND, _CHANGED = responses(404), responses(404, *WRITING)
 
 _TYPES: Mapping[Any, str] = {
-    bool: "true or false", int: "integer", float: "number", str: "text", tuple: "list", Mapping: "object",
+    bool: "true or false",
+    int: "integer",
+    float: "number",
+    str: "text",
+    tuple: "list",
+    Mapping: "object",
     types.NoneType: "null",
-}  # fmt: skip
+}
 
 
 class NewJob(Body):

@@ -434,9 +434,12 @@ class NewNote(SentenceChange):
 # Operations on the codebook of a labelling, and on what was predicted for its other sentences
 
 _MEDIA = {
-    "md": "text/markdown; charset=utf-8", "html": "text/html; charset=utf-8", "json": "application/json",
-    "csv": "text/csv; charset=utf-8", "qdc": "application/xml",
-}  # fmt: skip
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "qdc": "application/xml",
+}
 
 
 class CodebookFormat(StrEnum):

@@ -333,11 +333,16 @@ def _task(task: TaskRecord, store: Store) -> methods.TaskFact:
     gold = {item.range for item in items if item.reason is Reason.GOLD}
     people = {item.person for item in items}
     return methods.TaskFact(
-        task.name, len(distributed.keys() | gold), len(people), sum(count > 1 for count in distributed.values()),
-        str(task.settings["order"]), int(task.settings["seed"]), len(gold),
+        task.name,
+        len(distributed.keys() | gold),
+        len(people),
+        sum(count > 1 for count in distributed.values()),
+        str(task.settings["order"]),
+        int(task.settings["seed"]),
+        len(gold),
         sum(item.reason is Reason.ROUTING for item in items),
         sample,
-    )  # fmt: skip
+    )
 
 
 def _adjudications(r: Unit, records: Sequence[LabellingRecord]) -> tuple[methods.AdjudicationFact, ...]:
@@ -346,12 +351,15 @@ def _adjudications(r: Unit, records: Sequence[LabellingRecord]) -> tuple[methods
     made = [one for one in every if one.origin.get("from") == "adjudication" and names & {*one.origin.get("of", ())}]
     return tuple(
         methods.AdjudicationFact(
-            str(record.origin.get("method", "majority")), record.sentences, record.origin.get("expected_ari"),
-            bool(record.origin.get("equal")), sum(_steps([r.label_steps.list(record.id)])[0].values()),
+            str(record.origin.get("method", "majority")),
+            record.sentences,
+            record.origin.get("expected_ari"),
+            bool(record.origin.get("equal")),
+            sum(_steps([r.label_steps.list(record.id)])[0].values()),
             int(record.origin.get("open", 0)),
         )
         for record in made
-    )  # fmt: skip
+    )
 
 
 def _training(r: Unit, records: Sequence[LabellingRecord]) -> tuple[methods.TrainingFact, ...]:
@@ -361,8 +369,9 @@ def _training(r: Unit, records: Sequence[LabellingRecord]) -> tuple[methods.Trai
     models = r.models.list()
     return tuple(
         methods.TrainingFact(
-            sum(int(n) for n in found.counts.get("triplets", {}).values()), found.seed,
+            sum(int(n) for n in found.counts.get("triplets", {}).values()),
+            found.seed,
             tuple(model.name for model in models if model.triplet_set_id == found.id),
         )
         for found in sets
-    )  # fmt: skip
+    )

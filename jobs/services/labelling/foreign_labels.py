@@ -138,10 +138,12 @@ def paths(labels: Iterable[str]) -> dict[str, tuple[str, str]]:
     names = {label: LEVELS.join(parts[1:]) or parts[0] for label, parts in divided.items()}
     often = Counter([*names.values(), *{parts[0] for parts in divided.values() if len(parts) > 1}])
     return {
-        label: (names[label] if often[names[label]] == 1 or len(parts) == 1 else f"{names[label]} ({parts[0]})",
-                parts[0] if len(parts) > 1 else "")
+        label: (
+            names[label] if often[names[label]] == 1 or len(parts) == 1 else f"{names[label]} ({parts[0]})",
+            parts[0] if len(parts) > 1 else "",
+        )
         for label, parts in divided.items()
-    }  # fmt: skip
+    }
 
 
 def _divides(sign: re.Pattern[str], labels: Sequence[str]) -> bool:
@@ -260,8 +262,11 @@ def _kept(sheet: Sheet) -> Sheet:
 def _of_lines(sheet: Sheet) -> Sheet:
     """Return a table in whose columns of several labels those on lines of their own, as of ATLAS.ti, are a list."""
     several = {place for place, name in enumerate(sheet.columns) if name.strip().lower() in _SEVERAL}
-    lists = {at: json.dumps([*filter(None, map(one_line, text.split("\n")))], ensure_ascii=False)
-             for at, text in sheet.lines.items() if at[1] in several}  # fmt: skip
+    lists = {
+        at: json.dumps([*filter(None, map(one_line, text.split("\n")))], ensure_ascii=False)
+        for at, text in sheet.lines.items()
+        if at[1] in several
+    }
     rows = (
         tuple(lists.get((number, place), cell) for place, cell in enumerate(row))
         for number, row in zip(sheet.numbers, sheet.rows, strict=True)
@@ -487,9 +492,11 @@ def _of_potato(row: Mapping[str, Any]) -> Iterator[_Row]:
             if str(value).strip().lower() in _NOT_CHOSEN:
                 continue
             said = str(value).strip()
-            written = "text" in label.lower() or _NOTES.fullmatch(scheme) or not (
-                said.lower() in _CHOSEN or _NUMBER.fullmatch(said) or said.lower() == label.lower()
-            )  # fmt: skip
+            written = (
+                "text" in label.lower()
+                or _NOTES.fullmatch(scheme)
+                or not (said.lower() in _CHOSEN or _NUMBER.fullmatch(said) or said.lower() == label.lower())
+            )
             if written:
                 notes.append(said)
             else:
@@ -572,9 +579,11 @@ def _of_marks(sheet: Sheet) -> Sheet:
         name
         for name in rest
         if name not in marked
-        and all({*filter(None, re.split(r"[,;|]\s*", cell))} == {*labels}
-                for cell, labels in zip(sheet.column(name), every, strict=True))
-    ]  # fmt: skip
+        and all(
+            {*filter(None, re.split(r"[,;|]\s*", cell))} == {*labels}
+            for cell, labels in zip(sheet.column(name), every, strict=True)
+        )
+    ]
     cells = [json.dumps(labels, ensure_ascii=False) for labels in every]
     return _in_one(sheet, [*marked, *again], cells, "columns of marks, read as codes")
 

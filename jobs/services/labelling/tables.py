@@ -232,10 +232,15 @@ def plans(
     if not names:
         raise DataError(". ".join([f"No row of the column {columns.cluster!r} has a label", *remarks, _CHOOSE]))
     return tuple(
-        replace(one, names=(*one.names, *(n for n in names if n not in one.names)), coder=coder, themes=themes,
-                remarks=(*one.remarks, *(remarks if at == 0 else ())))
+        replace(
+            one,
+            names=(*one.names, *(n for n in names if n not in one.names)),
+            coder=coder,
+            themes=themes,
+            remarks=(*one.remarks, *(remarks if at == 0 else ())),
+        )
         for at, (coder, one) in enumerate(made.items())
-    )  # fmt: skip
+    )
 
 
 def differing(found: Sequence[Plan]) -> int:

@@ -135,10 +135,12 @@ def _verdict(found: CodingAgreement) -> str:
     assert found.alpha.estimate is not None
     value = found.alpha.estimate.value
     means = (
-        "People agree well enough for conclusions (.800 or more)." if value >= _RELIABLE
-        else "People agree well enough for tentative conclusions only (.667 to .800)." if value >= _TENTATIVE
+        "People agree well enough for conclusions (.800 or more)."
+        if value >= _RELIABLE
+        else "People agree well enough for tentative conclusions only (.667 to .800)."
+        if value >= _TENTATIVE
         else "People agree too little for conclusions (below .667). Sharpen the codes, and code again."
-    )  # fmt: skip
+    )
     known = [(code.alpha.estimate.value, code.name) for code in found.codes if code.alpha.estimate is not None]
     least = f" They agree least on **{plain(min(known)[1])}**." if len(known) > 1 and min(known)[0] < 1 else ""
     return means + least
@@ -249,11 +251,15 @@ def _reliabilities(found: LabellingGroup, model: RaterModel | CodeModel) -> None
         )
     else:
         rows = [
-            {"Coding": rater.name, "Sensitivity": with_interval(one.sensitivity),
-             "Specificity": with_interval(one.specificity), "Pairs": one.shared,
-             "Remark": f"undefined because {one.undefined}" if one.undefined else ""}
+            {
+                "Coding": rater.name,
+                "Sensitivity": with_interval(one.sensitivity),
+                "Specificity": with_interval(one.specificity),
+                "Pairs": one.shared,
+                "Remark": f"undefined because {one.undefined}" if one.undefined else "",
+            }
             for rater, one in zip(found.people, model.reliabilities, strict=False)
-        ]  # fmt: skip
+        ]
         sensitivity, specificity = score(float(model.rates.sensitivity[0])), score(float(model.rates.specificity[0]))
         about = (
             f"Until then all people are taken to be equally reliable, with sensitivity {sensitivity} and specificity "
@@ -276,9 +282,12 @@ def _pairs(scope: TextScope, found: LabellingGroup, which: str) -> None:
     remarks = {row[-1] for row in rows}
     shown = _HEADER if len(remarks) > 1 else _HEADER[:-1]  # a remark on all rows is said once, below
     event = st.dataframe(
-        pd.DataFrame(rows, columns=list(_HEADER))[list(shown)], hide_index=True, on_select="rerun",
-        selection_mode="single-row", key=f"agreement_pairs_{len(rows)}",
-    )  # fmt: skip
+        pd.DataFrame(rows, columns=list(_HEADER))[list(shown)],
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=f"agreement_pairs_{len(rows)}",
+    )
     said = "One text, so no intervals." if remarks == {ONE_ARTICLE} else "Means over texts with 95 % intervals."
     same = next(iter(remarks)) if len(remarks) == 1 and remarks != {ONE_ARTICLE} else ""
     st.caption(
@@ -320,9 +329,12 @@ def _collect(scope: TextScope, found: LabellingGroup, first: Rater, second: Rate
         source = f"{first.name} against {second.name}"
         about = (service.DISAGREEMENT, source, placed, labelling.permalink())
         labelling.button(
-            "agreement", f"Collect {count(len(placed), 'disagreement')} as errors", scope.corpus_id, source,
+            "agreement",
+            f"Collect {count(len(placed), 'disagreement')} as errors",
+            scope.corpus_id,
+            source,
             lambda: service.sentences(queries.store(), list(placed), *about, of_people=True),
-        )  # fmt: skip
+        )
 
 
 _VERDICTS = {
@@ -337,19 +349,24 @@ def _replacement(found: LabellingGroup, machines: Sequence[Coder]) -> None:
     chosen = {rater.name for rater in found.people}
     people = [coder for coder in found.coders if coder.record.name in chosen and not coder.machine]
     if len(people) < 2:
-        st.caption("The alternative annotator test compares with at least two people, better three. Choose them under "
-                   "*Options*.")  # fmt: skip
+        st.caption(
+            "The alternative annotator test compares with at least two people, better three. Choose them under "
+            "*Options*."
+        )
         return
     left, right = st.columns(2)
     names = [coder.record.name for coder in machines]
     name = left.selectbox("Machine", names, key="agreement_machine")
     machine = machines[names.index(name)]
     who = right.selectbox(
-        "The people are", list(EPSILONS), index=1, key="agreement_epsilon",
+        "The people are",
+        list(EPSILONS),
+        index=1,
+        key="agreement_epsilon",
         format_func=lambda who: f"{who} (ε = {score(EPSILONS[who])})",
         help="ε is how much less often than a person the machine may be as close to the other people, since the work "
         "of people costs more. These values are recommended by Calderon et al. 2025.",
-    )  # fmt: skip
+    )
     result = _tested((*found.version, name, who), people, machine, EPSILONS[who])
     if result is None:
         st.caption("The codings have no codes with common names, so codes cannot be compared.")
@@ -363,11 +380,15 @@ def _replacement(found: LabellingGroup, machines: Sequence[Coder]) -> None:
     st.markdown(f"{icon} **{text}** {plain(result.reason)} {plain(', '.join(rates))}")
     rows = [
         (
-            shorten(people[one.person].record.name, NAME), one.units, score(one.machine), score(one.human),
-            *("–" if p is None else p_text(p) for p in (one.p, one.corrected)), "yes" if one.wins else "no",
+            shorten(people[one.person].record.name, NAME),
+            one.units,
+            score(one.machine),
+            score(one.human),
+            *("–" if p is None else p_text(p) for p in (one.p, one.corrected)),
+            "yes" if one.wins else "no",
         )
         for one in result.people
-    ]  # fmt: skip
+    ]
     titles = ["Person", "Units", "Machine as close", "Person as close", "p", "Corrected p", "Machine wins"]
     draw_table(pd.DataFrame(rows, columns=titles))
     abstained = int(machine.abstained.sum())

@@ -161,29 +161,43 @@ def show_gold(state: CodebookState) -> None:
     st.caption("Units with their right code, for tasks. Choose them on the surface Table, or use the examples.")
     if new and may_edit:
         st.button(
-            f"Use {count(len(new), 'example')} of the codebook", icon=":material/add:",
-            on_click=change, args=(lambda p: book.choose_training(p, [uuid4().hex for _ in new], new),),
-        )  # fmt: skip
+            f"Use {count(len(new), 'example')} of the codebook",
+            icon=":material/add:",
+            on_click=change,
+            args=(lambda p: book.choose_training(p, [uuid4().hex for _ in new], new),),
+        )
     for item in items:
         key = f"codebook_item_{item.key}"
         with st.container(border=True, key=f"item-gold-{item.key}"):
             st.markdown(f"**{plain(partition.clusters[item.cluster].name)}**")
             st.text(texts.get(item.sentence, ""))
             text = st.text_area(
-                "Explanation", item.explanation, max_chars=EXPLANATION_LIMIT, height=80, key=f"{key}_text",
+                "Explanation",
+                item.explanation,
+                max_chars=EXPLANATION_LIMIT,
+                height=80,
+                key=f"{key}_text",
                 disabled=not may_edit,
-            )  # fmt: skip
+            )
             if not may_edit:
                 continue
             with st.container(horizontal=True):
                 st.button(
-                    "Save explanation", key=f"{key}_save", icon=":material/save:", disabled=text == item.explanation,
-                    on_click=change, args=(lambda p, item=item, text=text: book.explain_training(p, item, text),),
-                )  # fmt: skip
+                    "Save explanation",
+                    key=f"{key}_save",
+                    icon=":material/save:",
+                    disabled=text == item.explanation,
+                    on_click=change,
+                    args=(lambda p, item=item, text=text: book.explain_training(p, item, text),),
+                )
                 st.button(
-                    "Remove unit", key=f"{key}_remove", icon=":material/delete:", type="tertiary",
-                    on_click=change, args=(lambda p, item=item: book.drop_training(p, item),),
-                )  # fmt: skip
+                    "Remove unit",
+                    key=f"{key}_remove",
+                    icon=":material/delete:",
+                    type="tertiary",
+                    on_click=change,
+                    args=(lambda p, item=item: book.drop_training(p, item),),
+                )
 
 
 def _sentences(code: Code) -> tuple[int, ...]:
@@ -200,22 +214,33 @@ def _matches(code: Code, search: str, texts: dict[int, str]) -> bool:
 def head(state: CodebookState) -> None:
     """Draw search, the new code, undo and redo; they stand in the row of the page."""
     st.text_input(
-        "Search", key=SEARCH, bind="query-params", icon=":material/search:", placeholder="Search", width=220,
+        "Search",
+        key=SEARCH,
+        bind="query-params",
+        icon=":material/search:",
+        placeholder="Search",
+        width=220,
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     if state.read_only:
         return
     st.button(
-        "New code", type="secondary" if st.session_state.get(EDIT) else "primary", icon=":material/add:",
-        on_click=_edit, args=(state, NEW_CODE),
-    )  # fmt: skip
+        "New code",
+        type="secondary" if st.session_state.get(EDIT) else "primary",
+        icon=":material/add:",
+        on_click=_edit,
+        args=(state, NEW_CODE),
+    )
     session, found = state.session, state.session.undo_state
     for label, move, steps in (("Undo", session.undo, found.undoable), ("Redo", session.redo, found.redoable)):
         if steps:
             st.button(
-                label, icon=f":material/{label.lower()}:", on_click=_travel, args=(state, move, label.lower()),
+                label,
+                icon=f":material/{label.lower()}:",
+                on_click=_travel,
+                args=(state, move, label.lower()),
                 help=f"{label} your last change of this coding",
-            )  # fmt: skip
+            )
     if state.saved:
         st.caption(plain(f"Saved: {state.saved}"))
 
@@ -330,9 +355,11 @@ def _code_import(state: CodebookState) -> None:
             "which can be undone."
         )
         file = st.file_uploader(
-            "REFI-QDA codebook, JSON file, or table of codes", type=list(codebook.READ_FILES),
-            max_upload_size=codebook.MOST_MB, key=f"codebook_code_file_{state.record.id}",
-        )  # fmt: skip
+            "REFI-QDA codebook, JSON file, or table of codes",
+            type=list(codebook.READ_FILES),
+            max_upload_size=codebook.MOST_MB,
+            key=f"codebook_code_file_{state.record.id}",
+        )
         if file is None:
             return
         path = forms.keep_one("codebook_kept_codebook_code_file", file)

@@ -118,10 +118,13 @@ def _fine_tune(record: LabellingRecord, base: ModelRecord, on: str, measure: Tri
     """Queue the training, and after it the evaluation of both models and their vectors of the corpus."""
     name = queries.usable_model_name(f"{base.name} + {on}"[:_MAX_NAME])
     args = {
-        "method": METHODS.tagged("trains-on-labels")[0].id, "name": name, "triplets": on,
-        "validation": measure.name, "models": [base.name],
+        "method": METHODS.tagged("trains-on-labels")[0].id,
+        "name": name,
+        "triplets": on,
+        "validation": measure.name,
+        "models": [base.name],
         "settings": dict(FINE_TUNING_SETTINGS),
-    }  # fmt: skip
+    }
     training, both = submit("train", args, f"Train {name}", after=after), (base.name, name)
     if training is None or not triplet_queries.evaluate(measure, both, training.id):
         return False

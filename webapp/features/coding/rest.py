@@ -74,9 +74,12 @@ def show(state: RelabelState) -> None:
     running = [job for job in queries.active_jobs({KIND}) if job.args.get("labelling") == state.record.name]
     with st.container(horizontal=True, vertical_alignment="center"):
         if check and st.button(
-            "Check unsure predictions", type="primary", icon=":material/rule:", disabled=state.read_only,
+            "Check unsure predictions",
+            type="primary",
+            icon=":material/rule:",
+            disabled=state.read_only,
             help=f"On the surface Code, {_BATCH} at a time: a quarter at random, the others unsure ones.",
-        ):  # fmt: skip
+        ):
             switch_page("code", compare_queries.unit_view(state.record.name, UNSURE_QUEUE))
         if st.button(
             "Predict again" if record else "Predict the rest",
@@ -234,9 +237,10 @@ def _files(state: RelabelState) -> None:
     with st.container(horizontal=True):
         page_link("report", "All predictions as a file", view={"coding": state.record.name})
         if st.button(
-            "Make them a coding", icon=":material/smart_toy:",
+            "Make them a coding",
+            icon=":material/smart_toy:",
             help="A coding of a machine, to compare on the page Agreement with people who coded some of these units.",
-        ):  # fmt: skip
+        ):
             record, name = state.record, f"{state.record.name} · predictions"[:180]
             new = NewLabelling(record.corpus_id, name, current_person(), article_id=record.article_id)
             made = attempt(lambda: starts.begin(queries.store(), new, starts.from_predictions(record.id)))
@@ -250,14 +254,18 @@ def _report(values: Mapping[str, Any]) -> PredictionReport:
         return Estimate(value, low, high, one["n"])
 
     return PredictionReport(
-        estimate(values["accuracy"]), estimate(values["macro_f1"]),
+        estimate(values["accuracy"]),
+        estimate(values["macro_f1"]),
         tuple(
             CodePrecision(row["code"], row["labels"], *(estimate(row[name]) for name in ("precision", "recall", "f1")))
             for row in values["codes"]
         ),
-        values["calibration_error"], np.array(values["confusion"]), np.array(values["confidence"]),
-        np.array(values["right"], bool), tuple(map(tuple, values["curve"])),
-    )  # fmt: skip
+        values["calibration_error"],
+        np.array(values["confusion"]),
+        np.array(values["confidence"]),
+        np.array(values["right"], bool),
+        tuple(map(tuple, values["curve"])),
+    )
 
 
 def _cell(one: Estimate) -> str:
@@ -342,19 +350,34 @@ def _candidate(state: RelabelState, wave: _Wave, keys: bool) -> None:
     coder = f"new theme, {wave.record.model}"
     with st.container(horizontal=True):
         st.button(
-            "Make it a code", icon=":material/add:", key=f"{key}_create", disabled=state.read_only,
-            shortcut=ACCEPT_KEY if keys else None, on_click=_create, args=(state, name, ids, coder),
+            "Make it a code",
+            icon=":material/add:",
+            key=f"{key}_create",
+            disabled=state.read_only,
+            shortcut=ACCEPT_KEY if keys else None,
+            on_click=_create,
+            args=(state, name, ids, coder),
             help="Its units count as coded by a machine.",
-        )  # fmt: skip
+        )
         st.button(
-            "Make and confirm", icon=":material/done_all:", key=f"{key}_confirm", disabled=state.read_only,
-            shortcut=CONFIRM_KEY if keys else None, on_click=_create, args=(state, name, ids, ""),
+            "Make and confirm",
+            icon=":material/done_all:",
+            key=f"{key}_confirm",
+            disabled=state.read_only,
+            shortcut=CONFIRM_KEY if keys else None,
+            on_click=_create,
+            args=(state, name, ids, ""),
             help="You have read the units: they count as coded by you.",
-        )  # fmt: skip
+        )
         st.button(
-            "Dismiss", icon=":material/close:", key=f"{key}_dismiss", disabled=state.read_only,
-            shortcut=DISMISS_KEY if keys else None, on_click=_dismiss, args=(state, name, ids),
-        )  # fmt: skip
+            "Dismiss",
+            icon=":material/close:",
+            key=f"{key}_dismiss",
+            disabled=state.read_only,
+            shortcut=DISMISS_KEY if keys else None,
+            on_click=_dismiss,
+            args=(state, name, ids),
+        )
 
 
 def _create(state: RelabelState, name: str, ids: Ids, coder: str) -> None:
@@ -384,18 +407,23 @@ def _predicted(state: RelabelState, wave: _Wave) -> None:
     codes = np.array(wave.record.codes)[wave.probabilities.argmax(axis=1)]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if st.button(
-            "Check them", icon=":material/rule:", key=f"code_wave_check_{wave.record.id}",
+            "Check them",
+            icon=":material/rule:",
+            key=f"code_wave_check_{wave.record.id}",
             help="One by one on the surface Code, with the predicted code as the suggestion.",
-        ):  # fmt: skip
+        ):
             switch_page("code", compare_queries.unit_view(state.record.name, f"{WAVE_QUEUE}{wave.record.wave}"))
         least = st.slider("Least probability", 0.0, 1.0, 0.8, 0.01, key=f"code_wave_least_{wave.record.id}", width=260)
         sure = np.flatnonzero((best >= least) & wave.fits & np.isin(codes, list(names)))
         st.button(
-            f"Assign the {count(len(sure), 'unit')} that are at least so sure", icon=":material/playlist_add_check:",
-            key=f"code_wave_assign_{wave.record.id}", disabled=state.read_only or not len(sure),
-            on_click=_assign, args=(state, wave.ids[sure], codes[sure], wave.record.model),
+            f"Assign the {count(len(sure), 'unit')} that are at least so sure",
+            icon=":material/playlist_add_check:",
+            key=f"code_wave_assign_{wave.record.id}",
+            disabled=state.read_only or not len(sure),
+            on_click=_assign,
+            args=(state, wave.ids[sure], codes[sure], wave.record.model),
             help="One step that can be undone. The units count as coded by a machine.",
-        )  # fmt: skip
+        )
     among = count(wave.record.labels, "coded unit")
     st.caption(f"Codes are those of the nearest centre among {among}, by {plain(wave.record.model)}.")
 

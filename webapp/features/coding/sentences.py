@@ -92,9 +92,14 @@ def show_sort(state: RelabelState, _: str) -> None:
 def show_filters(state: RelabelState) -> None:
     """Draw search and order of the table."""
     st.text_input(
-        "Search", key=SEARCH, icon=":material/search:", placeholder="rent OR \"new flats\"", width=220,
-        bind="query-params", label_visibility="collapsed",
-    )  # fmt: skip
+        "Search",
+        key=SEARCH,
+        icon=":material/search:",
+        placeholder='rent OR "new flats"',
+        width=220,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
     menu(orders(state), ORDER, "Order")
 
 

@@ -151,9 +151,13 @@ def _suggesting_model(state: RelabelState) -> None:
         st.session_state[key] = st.session_state[f"{key}_choice"]
 
     st.selectbox(
-        "Suggestions from", names, names.index(held) if held in names else 0, key=f"{key}_choice", on_change=choose,
+        "Suggestions from",
+        names,
+        names.index(held) if held in names else 0,
+        key=f"{key}_choice",
+        on_change=choose,
         help="The model suggests a code for every unit. Nothing changes until you accept a suggestion.",
-    )  # fmt: skip
+    )
     model = queries.model_by_id(state.model_id)
     if model is not None:
         corpus = queries.read(lambda r: r.corpora.get(state.record.corpus_id))
@@ -266,17 +270,24 @@ def _form(state: RelabelState, model: Endpoint) -> None:
     key = f"code_coding_{state.record.id}"
     left, middle, right = st.columns([2, 1, 1])
     sentences = left.segmented_control(
-        "Units to code", list(_SENTENCES), default=LABELLED, required=True, format_func=_SENTENCES.__getitem__,
-        key=f"{key}_sentences", help="Begin with those that people labelled, here or in another coding of the "
+        "Units to code",
+        list(_SENTENCES),
+        default=LABELLED,
+        required=True,
+        format_func=_SENTENCES.__getitem__,
+        key=f"{key}_sentences",
+        help="Begin with those that people labelled, here or in another coding of the "
         "project: they show how good the model is before it codes the rest.",
-    )  # fmt: skip
+    )
     limit = middle.number_input("Random sample", 0, step=50, key=f"{key}_limit", help="Number of units; 0: all.")
     batch = right.number_input("Per request", 1, 50, 10, key=f"{key}_batch", help="Units of a request.")
     written = st.text_area(
-        "Instructions before the codebook", key=f"{key}_instructions", height=100,
+        "Instructions before the codebook",
+        key=f"{key}_instructions",
+        height=100,
         help="Optional. Several, separated by a line with three hyphens, are compared on the units that people "
         "labelled in this coding, and the best one codes; an empty one is the codebook alone.",
-    )  # fmt: skip
+    )
     instructions = tuple(part.strip() for part in f"\n{written or ''}\n".split("\n---\n"))
     wanted = CodingRequest(state.record.name, sentences or ALL, limit, 0, batch, instructions)
     try:
@@ -286,9 +297,14 @@ def _form(state: RelabelState, model: Endpoint) -> None:
         return
     _estimate(plan, model, key)
     args = {
-        "labelling": state.record.name, "person": current_person(), "sentences": wanted.sentences, "limit": limit,
-        "batch": batch, "instructions": list(instructions), "texts": plan.digest,
-    }  # fmt: skip
+        "labelling": state.record.name,
+        "person": current_person(),
+        "sentences": wanted.sentences,
+        "limit": limit,
+        "batch": batch,
+        "instructions": list(instructions),
+        "texts": plan.digest,
+    }
     codebook_view.agreement(KIND, args, plan.text, model, key, "Send and code")
 
 
@@ -320,9 +336,12 @@ def _newest(state: RelabelState) -> None:
         return
     found = job.result
     left_out = {
-        "no code fits": found["no_code"], "code not in the codebook": found["invented"],
-        "unusable answer": found["unusable"], "failed": found["failed"], "example of the prompt": found["examples"],
-    }  # fmt: skip
+        "no code fits": found["no_code"],
+        "code not in the codebook": found["invented"],
+        "unusable answer": found["unusable"],
+        "failed": found["failed"],
+        "example of the prompt": found["examples"],
+    }
     others = ", ".join(f"{what}: {n:,}" for what, n in left_out.items() if n)
     others = f", {sum(left_out.values()):,} not ({others})" if others else ""
     st.markdown(
@@ -346,10 +365,13 @@ def _newest(state: RelabelState) -> None:
 
 def _prompts(found: Mapping[str, Any]) -> None:
     rows = [
-        (row["instructions"] or "–", f"{score(row['value'])} [{score(row['low'])}, {score(row['high'])}]",
-         "best" if place == found["best"] else "")
+        (
+            row["instructions"] or "–",
+            f"{score(row['value'])} [{score(row['low'])}, {score(row['high'])}]",
+            "best" if place == found["best"] else "",
+        )
         for place, row in enumerate(found["prompts"])
-    ]  # fmt: skip
+    ]
     draw_table(pd.DataFrame(rows, columns=["Instructions", "Accuracy", ""]))
     chosen = found["cross_validated"]
     st.caption(

@@ -144,9 +144,13 @@ def _queue(state: RelabelState, name: str, task: Task | None) -> UnitQueue:
     selection = selections.from_address(SELECTION) if name == SELECTED else None
     newest = rest.newest(state) if name == UNSURE_QUEUE else None
     made_of = (
-        name, record.members, search, selection and tuple(selection.ids.tolist()), newest and newest.id,
+        name,
+        record.members,
+        search,
+        selection and tuple(selection.ids.tolist()),
+        newest and newest.id,
         task and [(item.id, item.person) for item in task.of(state.session.person)] if name.startswith(TASK) else None,
-    )  # fmt: skip
+    )
     held: UnitQueue | None = st.session_state.get(f"code_unit_{record.id}")
     if held is not None and held.made_of == made_of:
         return held
@@ -220,9 +224,10 @@ def _keep_up(queue: UnitQueue, partition: Partition) -> None:
 def _tasks(state: RelabelState) -> dict[str, TaskRecord]:
     with records.store().reading() as r:
         return {
-            task.name: task for task in r.tasks.list(state.record.corpus_id)
+            task.name: task
+            for task in r.tasks.list(state.record.corpus_id)
             if any(member.person == state.session.person for member in r.tasks.members(task.id))
-        }  # fmt: skip
+        }
 
 
 def show(state: RelabelState, name: str) -> None:
@@ -234,9 +239,14 @@ def show(state: RelabelState, name: str) -> None:
     task = labelling.of_labelling(state.record)
     if name == SEARCHED:
         st.text_input(
-            "Search", key=SEARCH, bind="query-params", icon=":material/search:", placeholder="rent OR \"new flats\"",
-            label_visibility="collapsed", width=280,
-        )  # fmt: skip
+            "Search",
+            key=SEARCH,
+            bind="query-params",
+            icon=":material/search:",
+            placeholder='rent OR "new flats"',
+            label_visibility="collapsed",
+            width=280,
+        )
     if task is not None and task.record.closed is not None:
         st.caption("This task is closed.")
     other = _tasks(state).get(name.removeprefix(TASK)) if name.startswith(TASK) else None
@@ -289,9 +299,11 @@ def _end(queue: UnitQueue) -> str:
             queue.name, "All units here are done."
         )
     return {
-        SEARCHED: "Type words to find units.", UNCODED: "Every unit has a code.", DISPUTED: "No disputes are open.",
+        SEARCHED: "Type words to find units.",
+        UNCODED: "Every unit has a code.",
+        DISPUTED: "No disputes are open.",
         UNSURE_QUEUE: "No prediction is left to check. Predict again to get the next units.",
-    }.get(queue.name, "No units here.")  # fmt: skip
+    }.get(queue.name, "No units here.")
 
 
 def _unit(
@@ -434,9 +446,10 @@ def _code(state: RelabelState, ids: Ids, action: Mapping[str, Any], named: str =
     if not action.get("uncertain"):
         return made
     kept = (
-        change for change in made.change_set
+        change
+        for change in made.change_set
         if not (isinstance(change, SentenceChanges) and change.field is Field.UNCERTAIN)
-    )  # fmt: skip
+    )
     return replace(made, change_set=ChangeSet(tuple(kept)))
 
 

@@ -97,11 +97,15 @@ def build(corpus: CorpusRecord) -> None:
 
 def without_benchmark(corpus: CorpusRecord) -> None:
     """Draw the steps of a project without a benchmark, the first of which is the form."""
-    steps([
-        Stage("Build a benchmark", "The sections of unseen articles are the clusters to be found.", False, "compare"),
-        Stage("Run methods", "", False, "compare", needs="Needs a benchmark."),
-        Stage("Compare them", "", False, "compare", needs="Needs two methods."),
-    ])  # fmt: skip
+    steps(
+        [
+            Stage(
+                "Build a benchmark", "The sections of unseen articles are the clusters to be found.", False, "compare"
+            ),
+            Stage("Run methods", "", False, "compare", needs="Needs a benchmark."),
+            Stage("Compare them", "", False, "compare", needs="Needs two methods."),
+        ]
+    )
     build(corpus)
 
 

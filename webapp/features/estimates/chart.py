@@ -92,15 +92,18 @@ def estimates_figure(
             )  # fmt: skip
         figure.add_trace(
             go.Scatter(
-                x=at if timed else share, y=share if timed else at, name=figure_text(title, 32),
+                x=at if timed else share,
+                y=share if timed else at,
+                name=figure_text(title, 32),
                 mode="lines+markers" if line else "markers",
                 marker={"symbol": symbol, "size": 9, "color": tones.colour(colour)},
                 line={"color": tones.colour(colour), "width": 2},
-                error_x=None if timed else ends, error_y=ends if timed and not line else None,
+                error_x=None if timed else ends,
+                error_y=ends if timed and not line else None,
                 text=[f"{shown[row]}: {percent(value)}" for row, value in kept],
                 hovertemplate="%{text}<extra>%{fullData.name}</extra>",
             )
-        )  # fmt: skip
+        )
     values_axis, names_axis = (
         (figure.update_yaxes, figure.update_xaxes) if timed else (figure.update_xaxes, figure.update_yaxes)
     )
@@ -108,13 +111,18 @@ def estimates_figure(
     for axis in (figure.update_xaxes, figure.update_yaxes):
         axis(tickfont={"color": tones.ink, "size": 12.5})
     names_axis(
-        tickvals=list(range(len(shown))), ticktext=shown, showgrid=False, zeroline=False, automargin=True,
+        tickvals=list(range(len(shown))),
+        ticktext=shown,
+        showgrid=False,
+        zeroline=False,
+        automargin=True,
         range=[-0.6, len(shown) - 0.4] if timed else [len(shown) - 0.4, -0.6],
-    )  # fmt: skip
+    )
     row = min(34, max(16, 340 // max(len(shown), 1)))  # pixels: the chart fits in a screen where it can
     figure.update_layout(
-        height=300 if timed else 70 + row * len(shown), margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        height=300 if timed else 70 + row * len(shown),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
         showlegend=len(series) > 1,
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "font": {"size": 12, "color": tones.ink}},
-    )  # fmt: skip
+    )
     return figure

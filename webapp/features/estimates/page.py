@@ -134,13 +134,18 @@ def _chosen(
         held = [] if usual is None else [usual.name]
     st.session_state[LABELLINGS] = held
     chosen = st.multiselect(
-        "Codings of people", [record.name for record in people], key=LABELLINGS, bind="query-params",
+        "Codings of people",
+        [record.name for record in people],
+        key=LABELLINGS,
+        bind="query-params",
         help="Several codings count as several people: a unit that half of them gave a code counts half.",
-    )  # fmt: skip
+    )
     machine = st.selectbox(
-        "Codes of the machine", ["Predictions", *(record.name for record in machines)], key="estimates_machine",
+        "Codes of the machine",
+        ["Predictions", *(record.name for record in machines)],
+        key="estimates_machine",
         help="The predictions of “Label the rest”, or a coding by a model.",
-    )  # fmt: skip
+    )
     return tuple(of[name] for name in chosen), of.get(machine)
 
 
@@ -150,8 +155,9 @@ def _stamp(ids: tuple[int, ...]) -> tuple[Any, ...]:
         steps = [r.labellings.snapshot(id).step for id in ids]
         predicted = [found.id if (found := r.predictions.newest(id)) else 0 for id in ids]
         corpus = r.corpora.get(r.labellings.get(ids[0]).corpus_id)
-        tasks = [(task.id, sum(item.done is not None for item in r.tasks.items(task.id))) for task in
-                 r.tasks.list(corpus.id)]  # fmt: skip
+        tasks = [
+            (task.id, sum(item.done is not None for item in r.tasks.items(task.id))) for task in r.tasks.list(corpus.id)
+        ]
         edits = r.corpus_edits.stamp()
     return tuple(steps), tuple(predicted), tuple(tasks), corpus.sentences, edits
 
@@ -247,10 +253,14 @@ def _draw_by_group(found: Mapping[str, Sequence[ShareEstimate]], groups: Sequenc
     kept = {*sorted(filter(None, groups), key=lambda name: -sizes[name])[:_MOST_GROUPS]}
     shown = [name for name in groups if name in kept]
     symbols = ("circle", "square", "diamond", "triangle-up", "x", "cross")
-    _plot(list(found), [
-        (name, place, symbols[place], [chart.best(by_name[code][name]) for code in found])
-        for place, name in enumerate(shown)
-    ], False)  # fmt: skip
+    _plot(
+        list(found),
+        [
+            (name, place, symbols[place], [chart.best(by_name[code][name]) for code in found])
+            for place, name in enumerate(shown)
+        ],
+        False,
+    )
     columns = {
         f"{name or ALL} ({sizes[name]:,})": [chart.percent(chart.best(by_name[code][name])) for code in found]
         for name in ("", *shown)

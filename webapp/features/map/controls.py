@@ -156,25 +156,34 @@ def _field(key: str, value: Any, kind: Callable[[Any], Any] = str) -> dict[str, 
 
 def search_fields(whole: Scene, corpus: CorpusRecord) -> None:
     """Draw the search and the choice of articles, for the panel of the filters."""
-    st.text_input("Search", placeholder="Search", icon=":material/search:", label_visibility="collapsed",
-                  **_field(map.SEARCH, map.held(map.SEARCH)))  # fmt: skip
+    st.text_input(
+        "Search",
+        placeholder="Search",
+        icon=":material/search:",
+        label_visibility="collapsed",
+        **_field(map.SEARCH, map.held(map.SEARCH)),
+    )
     match = map.held(map.MATCH, map.SUBSTRING)
     with st.container(horizontal=True):
         st.selectbox(
-            "Match", map.MATCHES, **_field(map.MATCH, match if match in map.MATCHES else map.SUBSTRING),
+            "Match",
+            map.MATCHES,
+            **_field(map.MATCH, match if match in map.MATCHES else map.SUBSTRING),
             help="Substring: the text occurs in the unit. Whole words: all words occur. Meaning: the nearest units by "
             "the model of the map.",
-        )  # fmt: skip
+        )
         if match == map.MEANING or map.held(map.SIMILAR):
             nearest = int(map.number_held(map.NEAREST, 50, 5, 1_000))
             st.number_input("Nearest units", 5, 1_000, step=5, **_field(map.NEAREST, nearest), width=120)
     titles = titles_of(whole, corpus)
     if len(titles) > 1:
         st.multiselect(
-            "Texts", list(titles), placeholder=f"all {len(titles):,}",
+            "Texts",
+            list(titles),
+            placeholder=f"all {len(titles):,}",
             **_field(map.ARTICLES, map.articles_held(titles), list),
             help="Colours only the units of these texts; the others stay in grey.",
-        )  # fmt: skip
+        )
 
 
 def titles_of(whole: Scene, corpus: CorpusRecord) -> dict[str, int]:

@@ -233,9 +233,11 @@ def show(canvas: Canvas, record: MapRecord, coloured_by: str) -> None:
         },
     )  # fmt: skip
     download(
-        "HTML", lambda: controls.page(canvas, f"{record.name}: {count(len(canvas.scene.ids), 'unit')}"),
-        "themescope-map.html", help="The map with its units as one file that opens without Themescope.",
-    )  # fmt: skip
+        "HTML",
+        lambda: controls.page(canvas, f"{record.name}: {count(len(canvas.scene.ids), 'unit')}"),
+        "themescope-map.html",
+        help="The map with its units as one file that opens without Themescope.",
+    )
     st.caption("Caption to copy:")
     st.code(about, language=None, wrap_lines=True)
 

@@ -60,9 +60,14 @@ def _create(
     """Queue the map; return whether that was possible."""
     what = corpus.name if not titles else titles[0] if len(titles) == 1 else f"{len(titles)} texts of {corpus.name}"
     args = {
-        "corpus": corpus.name, "model": model.name, "titles": titles, "limit": limit, "settings": config.to_dict(),
-        "seed": seed, "name": name or f"{what} by {model.name}",
-    }  # fmt: skip
+        "corpus": corpus.name,
+        "model": model.name,
+        "titles": titles,
+        "limit": limit,
+        "settings": config.to_dict(),
+        "seed": seed,
+        "name": name or f"{what} by {model.name}",
+    }
     return submit("project", args, f"Map {args['name']}") is not None
 
 

@@ -42,10 +42,14 @@ _ASSETS = Path(__file__).parent / "assets"
 _PANEL, _DIALOG = "map_panel_open", "map_dialog"
 FILTER, DISPLAY = "filter", "display"
 _MORE = (
-    ("all", "Select all units"), (DISPLAY, "Other map, size, opacity"), ("figure", "Figure and files"),
-    ("saved", "Saved selections"), ("views", "Saved views"), ("compute", "Compute a map"),
+    ("all", "Select all units"),
+    (DISPLAY, "Other map, size, opacity"),
+    ("figure", "Figure and files"),
+    ("saved", "Saved selections"),
+    ("views", "Saved views"),
+    ("compute", "Compute a map"),
     ("about", "About this map"),
-)  # fmt: skip
+)
 _EVERYTHING = "all units shown"
 
 
@@ -220,15 +224,18 @@ def _about(page: MapPage) -> str:
         f"“{record.name}”: nearby points are similar. {record.faithfulness:.1%} of the 15 nearest neighbours of a unit "
         "stay close on the map; distances between far groups mean little.",
         f"A random sample of {n:,} out of {record.sampled_from:,} units (seed {record.seed})."
-        if record.sampled_from > n else "",
+        if record.sampled_from > n
+        else "",
         "" if record.articles else without_waves(corpus, record.sampled_from, "map"),
         f"Positions fitted on {fitted:,} of {n:,} units; the others were placed by the fitted model."
-        if fitted < n else "",
+        if fitted < n
+        else "",
         f"{count(repeated, 'unit')} with the text of another lie at its point." if repeated else "",
         f"Figures and HTML have a random sample of {controls.FILE_POINTS:,} points."
-        if len(page.scene.ids) > controls.FILE_POINTS else "",
+        if len(page.scene.ids) > controls.FILE_POINTS
+        else "",
         WITHIN_ARTICLE if model is not None and within_article(model) else "",
-    ]  # fmt: skip
+    ]
     return " ".join(filter(None, parts))
 
 
@@ -338,9 +345,13 @@ def _details(page: MapPage, listed: bool) -> None:
             st.caption(" · ".join(plain(part) for part in parts if part))
         with st.container(horizontal=True):
             st.button(
-                "Find similar", shortcut="A", on_click=controls.search_similar, args=(sentence.id,), type="tertiary",
+                "Find similar",
+                shortcut="A",
+                on_click=controls.search_similar,
+                args=(sentence.id,),
+                type="tertiary",
                 help="Lists the nearest neighbours of this unit and rings them on the map.",
-            )  # fmt: skip
+            )
             page_link("texts", "Read the text", icon="", view={"article": page.scene.article(row)})
             st.button("Close", type="tertiary", key="map_details_close", on_click=page.state.click, args=(-1,))
 
@@ -394,10 +405,13 @@ def facets_of(corpus: CorpusRecord, scene: Scene) -> list[Facet]:
     for column in queries.columns(corpus):
         if column.type != ColumnType.TEXT:
             values = queries.column_values(column, scene.ids, scene.articles)
-            found.append(Facet(
-                column.label, values.astype("datetime64[D]") if column.type == ColumnType.DATE else values,
-                column.categories if column.type == ColumnType.CATEGORY else (),
-            ))  # fmt: skip
+            found.append(
+                Facet(
+                    column.label,
+                    values.astype("datetime64[D]") if column.type == ColumnType.DATE else values,
+                    column.categories if column.type == ColumnType.CATEGORY else (),
+                )
+            )
     used, codes = np.unique(scene.sections, return_inverse=True)
     if len(used) > 1 and all(facet.name != "Section" for facet in found):
         found.append(Facet("Section", codes, [scene.titles[section] or LEAD for section in used.tolist()]))
@@ -463,17 +477,26 @@ def show_facets(of: FacetsFound) -> None:
             }
             st.session_state[key] = [value for value in chosen or () if value in labels]
             st.multiselect(
-                facet.name, list(labels), key=key, placeholder="all", on_change=_keep, args=(of, facet, key),
+                facet.name,
+                list(labels),
+                key=key,
+                placeholder="all",
+                on_change=_keep,
+                args=(of, facet, key),
                 format_func=labels.__getitem__,
-            )  # fmt: skip
+            )
         elif (ends := facet.ends()) is not None:
             st.session_state[key] = _range_of(facet, chosen, ends)
             days = isinstance(ends[0], date)
             st.slider(
-                facet.name, *ends, key=key, on_change=_keep, args=(of, facet, key),
+                facet.name,
+                *ends,
+                key=key,
+                on_change=_keep,
+                args=(of, facet, key),
                 step=None if days else (1.0 if _whole(facet) else (ends[1] - ends[0]) / 200),
                 format="YYYY-MM-DD" if days else "%.0f" if _whole(facet) else "%.4g",
-            )  # fmt: skip
+            )
 
 
 def _whole(facet: Facet) -> bool:

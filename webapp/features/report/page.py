@@ -41,15 +41,21 @@ def show(corpus: CorpusRecord) -> None:
     with st.container(border=True):
         st.markdown(
             "**Report** :gray[· "
-            + ("with shares by column, the map and how the codings were made]" if long else
-               "two pages: question, data, codes or themes with 95 % intervals, agreement, method and limits]")
-        )  # fmt: skip
+            + (
+                "with shares by column, the map and how the codings were made]"
+                if long
+                else "two pages: question, data, codes or themes with 95 % intervals, agreement, method and limits]"
+            )
+        )
         with st.container(horizontal=True, vertical_alignment="center"):
             for label, suffix in (("Web page", "html"), ("Word", "docx"), ("Markdown", "md")):
                 download(
-                    label, partial(write, f".{suffix}"), file_name(f"Report of {corpus.name}", suffix),
-                    key=f"report-{suffix}", type="primary" if suffix == "html" else "secondary",
-                )  # fmt: skip
+                    label,
+                    partial(write, f".{suffix}"),
+                    file_name(f"Report of {corpus.name}", suffix),
+                    key=f"report-{suffix}",
+                    type="primary" if suffix == "html" else "secondary",
+                )
             st.toggle("Long", key="report_long")
     if codings:
         ordered = sorted(codings, key=lambda one: one is not usual)
@@ -77,16 +83,24 @@ def _coding_files(corpus: CorpusRecord, coding: LabellingRecord, codings: Sequen
         _item("Predictions", "the machine's code where nobody coded, and the probability of each code", table)
     if partition.clusters:
         formats = {"Web page": "html", "Markdown": "md", "CSV": "csv", "JSON": "json", "REFI-QDA": "qdc"}
-        _item("Codebook", "codes, rules and examples; REFI-QDA (.qdc) is read by NVivo, ATLAS.ti and MAXQDA", {
-            label: (f"{stem}-codebook.{suffix}", partial(codebook.written, store, id, suffix))
-            for label, suffix in formats.items()
-        })  # fmt: skip
-    _item("For other programs", "texts, codes and coded units; the whole coding has its history and can be imported", {
-        "QDPX": (f"{stem}.qdpx", lambda: qda_projects.qdpx(store, id)),
-        "Label Studio": (f"{stem}-label-studio.json", lambda: files.label_studio(store, id)),
-        "doccano": (f"{stem}-doccano.jsonl", lambda: files.doccano(store, id)),
-        "Whole coding": (f"{stem}-whole.jsonl", lambda: files.export_lines(store, id)),
-    })  # fmt: skip
+        _item(
+            "Codebook",
+            "codes, rules and examples; REFI-QDA (.qdc) is read by NVivo, ATLAS.ti and MAXQDA",
+            {
+                label: (f"{stem}-codebook.{suffix}", partial(codebook.written, store, id, suffix))
+                for label, suffix in formats.items()
+            },
+        )
+    _item(
+        "For other programs",
+        "texts, codes and coded units; the whole coding has its history and can be imported",
+        {
+            "QDPX": (f"{stem}.qdpx", lambda: qda_projects.qdpx(store, id)),
+            "Label Studio": (f"{stem}-label-studio.json", lambda: files.label_studio(store, id)),
+            "doccano": (f"{stem}-doccano.jsonl", lambda: files.doccano(store, id)),
+            "Whole coding": (f"{stem}-whole.jsonl", lambda: files.export_lines(store, id)),
+        },
+    )
     if not judged:
         return
 
@@ -102,10 +116,14 @@ def _coding_files(corpus: CorpusRecord, coding: LabellingRecord, codings: Sequen
     about = "the units and a script that computes the shares of all codes again, with Python and NumPy"
     link = ("estimates", "By group", {"labellings": [name]})
     _item("Estimates", about, {"Replication": (f"{stem}-replication.zip", replication)}, link)
-    _item("Methods section", "who coded what and how, agreement and references, from what is stored", {
-        label: (f"methods.{suffix}", partial(methods, label.lower()))
-        for label, suffix in (("Markdown", "md"), ("LaTeX", "tex"), ("BibTeX", "bib"))
-    })  # fmt: skip
+    _item(
+        "Methods section",
+        "who coded what and how, agreement and references, from what is stored",
+        {
+            label: (f"methods.{suffix}", partial(methods, label.lower()))
+            for label, suffix in (("Markdown", "md"), ("LaTeX", "tex"), ("BibTeX", "bib"))
+        },
+    )
 
 
 def _item(

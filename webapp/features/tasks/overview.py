@@ -61,9 +61,12 @@ def show_list(corpus: CorpusRecord) -> None:
     if may(Right.MANAGE):
         later = following or (ahead and ahead.page != "tasks")
         st.button(
-            "New task", icon=":material/add:", type="secondary" if later else "primary",
-            on_click=open_view, args=("", NEW),
-        )  # fmt: skip
+            "New task",
+            icon=":material/add:",
+            type="secondary" if later else "primary",
+            on_click=open_view,
+            args=("", NEW),
+        )
     for task in found:
         with st.container(border=True, key=f"item-task-{task.record.id}"):
             _line(task, person, task is following)
@@ -82,9 +85,13 @@ def _line(task: Task, person: str, following: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{plain(record.name)}**{f' :gray[· {state}]' if state else ''}", width="stretch")
         st.button(
-            "Details", key=f"tasks_open_{record.id}", type="tertiary", icon=":material/chevron_right:",
-            on_click=open_view, args=(record.name,),
-        )  # fmt: skip
+            "Details",
+            key=f"tasks_open_{record.id}",
+            type="tertiary",
+            icon=":material/chevron_right:",
+            on_click=open_view,
+            args=(record.name,),
+        )
         if record.closed is None and tasks.next_item(own) is not None and st.button(
             "Continue" if any(item.opened for item in own) else "Start", key=f"tasks_item_next_{record.id}",
             type="primary" if following else "secondary", icon=":material/play_arrow:",
@@ -307,9 +314,14 @@ def show_form(corpus: CorpusRecord) -> None:
         own = given and bool(st.session_state.get(_key("strata")))
         most = max(corpus.sentences, 1)
         number = right.number_input(
-            "How many units", 1, most, min(most, 100), key=_key("units"), disabled=which != SAMPLED or own,
+            "How many units",
+            1,
+            most,
+            min(most, 100),
+            key=_key("units"),
+            disabled=which != SAMPLED or own,
             help="Drawn at random, so that shares can be estimated from them.",
-        )  # fmt: skip
+        )
         names, everybody = _people()
         starts_with = _codebooks(corpus)
         left, right = st.columns([2, 1], vertical_alignment="bottom")
@@ -351,14 +363,21 @@ def _people() -> tuple[tuple[str, ...], bool]:
     offered = list(dict.fromkeys([current_person(), *known]))
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     people = left.multiselect(
-        "Who", offered, format_func=lambda name: name or UNNAMED, key=_key("people"), accept_new_options=True,
+        "Who",
+        offered,
+        format_func=lambda name: name or UNNAMED,
+        key=_key("people"),
+        accept_new_options=True,
         placeholder="Choose people, or type new names",
-    )  # fmt: skip
+    )
     names = tuple(dict.fromkeys(name if name in known else tidy(name) for name in people))
     everybody = right.toggle(
-        "Everybody codes all units", True, key=_key("everybody"), disabled=len(names) < 2,
+        "Everybody codes all units",
+        True,
+        key=_key("everybody"),
+        disabled=len(names) < 2,
         help="Off: the units are divided. The agreement of people needs units that several code.",
-    )  # fmt: skip
+    )
     return names, everybody
 
 
@@ -479,10 +498,13 @@ def _plan(corpus: CorpusRecord, names: tuple[str, ...], everybody: bool, random:
         several = last.number_input("People on each of them", 2, len(names), 2, key=_key("several"))
     orders = [Order.GIVEN, Order.RANDOM, *([Order.UNCERTAIN] if compare_queries.analyses(corpus.id) else [])]
     order = first.selectbox(
-        "Order", orders, int(random), format_func=lambda one: one.value.capitalize(),
+        "Order",
+        orders,
+        int(random),
+        format_func=lambda one: one.value.capitalize(),
         key=_key("order_sample" if random else "order"),
         help="“Most uncertain first” needs themes to begin with.",
-    )  # fmt: skip
+    )
     seed = second.number_input("Seed", 0, 1_000_000, 0, key=_key("seed"))
     share = share if len(names) > 1 else 0
     return DistributionPlan(names, share / 100, max(int(several), 2), order or Order.GIVEN, int(seed), _quotas(names))
@@ -494,9 +516,14 @@ def _quotas(names: tuple[str, ...]) -> dict[str, int]:
     columns = st.columns(4) if names else []
     for place, name in enumerate(names):
         limit = columns[place % 4].number_input(
-            f"Most for {plain(name or UNNAMED)}", 0, 100_000, value=None, placeholder="no limit",
-            key=_key(f"quota_{name}"), help="Maximum number of items, without gold units.",
-        )  # fmt: skip
+            f"Most for {plain(name or UNNAMED)}",
+            0,
+            100_000,
+            value=None,
+            placeholder="no limit",
+            key=_key(f"quota_{name}"),
+            help="Maximum number of items, without gold units.",
+        )
         if limit is not None:
             found[name] = int(limit)
     return found

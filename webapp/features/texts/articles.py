@@ -76,9 +76,11 @@ def actions(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Se
             key = f"texts_cluster_{article.id}"
             clicked = st.button("Find themes in this text", icon=":material/bubble_chart:", type="primary", key=key)
             ordered = st.toggle(
-                "Use the order of the sentences", value=True, key=f"texts_cluster_ordered_{article.id}",
+                "Use the order of the sentences",
+                value=True,
+                key=f"texts_cluster_ordered_{article.id}",
                 help="In a running text, neighbouring sentences often share a theme. Rows of a list have no order.",
-            )  # fmt: skip
+            )
         if clicked and follow(lambda: [pipeline.cluster_article(queries.store(), corpus, article, ordered)]):
             st.rerun()
     return NO_CLUSTERS
@@ -300,9 +302,13 @@ def browse(corpus: CorpusRecord, menu: Callable[[], None]) -> None:
     side, main = st.columns([1, 3], gap="medium")
     with side:
         search = st.text_input(
-            "Find a text", key=state.SEARCH, bind="query-params", placeholder="part of a title",
-            icon=":material/search:", label_visibility="collapsed",
-        )  # fmt: skip
+            "Find a text",
+            key=state.SEARCH,
+            bind="query-params",
+            placeholder="part of a title",
+            icon=":material/search:",
+            label_visibility="collapsed",
+        )
         total = queries.read(lambda r: r.corpora.count_articles(corpus.id, search=search))
         found = queries.articles(corpus.id, search, limit=_LISTED)
         more = f"Showing {_LISTED} of " if total > _LISTED else ""
@@ -458,8 +464,12 @@ def edit_menu(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[
         if wave is not None and st.button(f"Remove {plain(wave)} …", icon=":material/layers_clear:", type="tertiary"):
             total = sum(w["sentences"] for w in waves_of(corpus) if w["name"] == wave)
             about = f"**{plain(wave)}** with {count(total, 'unit')}. {_LEAVE}"
-            confirm("Remove this wave?", about, "Remove", lambda: _done(lambda: corpus_edits.remove_wave(
-                queries.store(), corpus.id, wave, current_person())))  # fmt: skip
+            confirm(
+                "Remove this wave?",
+                about,
+                "Remove",
+                lambda: _done(lambda: corpus_edits.remove_wave(queries.store(), corpus.id, wave, current_person())),
+            )
 
 
 def _done(change: Callable[[], CorpusEditRecord]) -> bool:
@@ -479,19 +489,26 @@ def _done(change: Callable[[], CorpusEditRecord]) -> bool:
 def _correction(corpus: CorpusRecord, sentences: Sequence[Sentence], wanted: int) -> None:
     by_id = {s.id: s for s in sentences}
     chosen = st.selectbox(
-        corpus.unit.value.capitalize(), list(by_id), index=list(by_id).index(wanted) if wanted in by_id else 0,
-        format_func=lambda id: shorten(by_id[id].text, 80), key=f"texts_edit_sentence_{wanted}",
+        corpus.unit.value.capitalize(),
+        list(by_id),
+        index=list(by_id).index(wanted) if wanted in by_id else 0,
+        format_func=lambda id: shorten(by_id[id].text, 80),
+        key=f"texts_edit_sentence_{wanted}",
         help="Type to search.",
-    )  # fmt: skip
+    )
     text = st.text_area("Corrected text", by_id[chosen].text, key=f"texts_edit_text_{chosen}")
 
     def save() -> None:
         _done(lambda: corpus_edits.correct_text(queries.store(), corpus.id, chosen, text, current_person()))
 
     st.button(
-        "Correct text", type="primary", icon=":material/check:", disabled=text.split() == by_id[chosen].text.split(),
-        on_click=save, help="Labels stay. Vectors are computed anew with the next map or themes.",
-    )  # fmt: skip
+        "Correct text",
+        type="primary",
+        icon=":material/check:",
+        disabled=text.split() == by_id[chosen].text.split(),
+        on_click=save,
+        help="Labels stay. Vectors are computed anew with the next map or themes.",
+    )
 
 
 def history(corpus: CorpusRecord) -> None:
@@ -544,10 +561,13 @@ def files(corpus: CorpusRecord) -> None:
         )
         with st.container(horizontal=True, vertical_alignment="bottom"):
             chosen = st.multiselect(
-                "Models with their vectors", [model.name for model in able], disabled=not able, width=420,
+                "Models with their vectors",
+                [model.name for model in able],
+                disabled=not able,
+                width=420,
                 placeholder="none" if able else "no model has vectors of this project",
                 key=f"texts_bundle_models_{corpus.id}",
-            )  # fmt: skip
+            )
             labellings = st.toggle(
                 "Include codings with history", value=True, key=f"texts_bundle_labellings_{corpus.id}"
             )
@@ -566,9 +586,12 @@ def files(corpus: CorpusRecord) -> None:
         )
         with st.container(horizontal=True, vertical_alignment="bottom"):
             labels = st.selectbox(
-                "Labels", [_NONE, *([_THEMES] if themes else []), *names], width=420,
-                format_func=lambda choice: str(names.get(choice, choice)), key=f"texts_dataset_labels_{corpus.id}",
-            )  # fmt: skip
+                "Labels",
+                [_NONE, *([_THEMES] if themes else []), *names],
+                width=420,
+                format_func=lambda choice: str(names.get(choice, choice)),
+                key=f"texts_dataset_labels_{corpus.id}",
+            )
             args = {"labelling": names.get(labels, ""), "themes": labels == _THEMES}
             _create("dataset", "Create dataset", ":material/dataset:", corpus, args)
         _fetch(corpus, "dataset", bundles.DATASETS, "sentence")

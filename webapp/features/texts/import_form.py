@@ -129,10 +129,12 @@ def _codings(path: Path, found: Recognised, project: CorpusRecord, key: int) -> 
                 codings = attempt(lambda: importing.plan_codings(queries.store(), project, path, article, how))
             if codings is not None and not codings.says_who:
                 machine = st.toggle(
-                    "A program made these labels", value=codings.machine, key=f"texts_machine_{key}",
+                    "A program made these labels",
+                    value=codings.machine,
+                    key=f"texts_machine_{key}",
                     help="Nothing is learned from the labels of a program, nor measured on them. Tables with the "
                     "columns “source”, “coder” and “probability”, as exports have them, say this of each unit.",
-                )  # fmt: skip
+                )
     if codings is None:
         return
     counts, left = codings.counts(), codings.left_out()
@@ -159,13 +161,21 @@ def _label_reading(path: Path, project: CorpusRecord, key: int) -> tuple[int | N
     if sheet is None:
         return None, LabelReading()
     likely, names, columns = asdict(likely_columns(sheet)), ["", *sheet.columns], dict[str, str]()
-    fields = {"cluster": "Code column", "id": "Id column", "text": "Unit column", "note": "Note column",
-              "theme": "Theme column"}  # fmt: skip
+    fields = {
+        "cluster": "Code column",
+        "id": "Id column",
+        "text": "Unit column",
+        "note": "Note column",
+        "theme": "Theme column",
+    }
     for (field, label), place in zip(fields.items(), st.columns(len(fields)), strict=True):
         chosen = place.selectbox(
-            label, names, index=names.index(likely[field]), format_func=lambda name: name or "(none)",
+            label,
+            names,
+            index=names.index(likely[field]),
+            format_func=lambda name: name or "(none)",
             key=f"texts_label_{field}_{key}",
-        )  # fmt: skip
+        )
         if chosen != likely[field]:
             columns[field] = chosen
     texts = {} if is_list(project) else {one.title: one.id for one in queries.articles(project.id, limit=1_000)}
@@ -212,9 +222,12 @@ def _texts(paths: Sequence[Path]) -> None:
             language, unit = _about_new(paths[0], key)
             if (here := projects.current()) is not None and len(paths) == 1:
                 st.button(
-                    f"These are codes of “{here.name}”", icon=":material/label:", key=f"texts_are_codes_{key}",
-                    on_click=st.session_state.__setitem__, args=(_labels_key(paths), True),
-                )  # fmt: skip
+                    f"These are codes of “{here.name}”",
+                    icon=":material/label:",
+                    key=f"texts_are_codes_{key}",
+                    on_click=st.session_state.__setitem__,
+                    args=(_labels_key(paths), True),
+                )
         else:
             language, unit = target.language, target.unit
             _about_wave(key)
@@ -257,10 +270,13 @@ def _texts(paths: Sequence[Path]) -> None:
     _preview(amounts)
     # Queued before the page is redrawn, because another click would interrupt the run.
     st.button(
-        "Import" if target is None else "Add to the project", type="primary", icon=":material/download:",
+        "Import" if target is None else "Add to the project",
+        type="primary",
+        icon=":material/download:",
         disabled=bool(asked) or not str(st.session_state[_name_key(key)]).strip(),
-        on_click=_queue, args=(args, key, _round()),
-    )  # fmt: skip
+        on_click=_queue,
+        args=(args, key, _round()),
+    )
 
 
 def _target(paths: Sequence[Path], key: int) -> CorpusRecord | None:
@@ -276,10 +292,13 @@ def _target(paths: Sequence[Path], key: int) -> CorpusRecord | None:
         fits = project is not None and len(paths) == 1 and _fits(paths[0], _size(paths[0]), project)
         options = [None, *known]
         name = left.selectbox(
-            "Project", options, index=options.index(project.name) if project is not None and fits else 0,
-            format_func=lambda name: "New project" if name is None else f"Add to “{name}”", key=_target_key(key),
+            "Project",
+            options,
+            index=options.index(project.name) if project is not None and fits else 0,
+            format_func=lambda name: "New project" if name is None else f"Add to “{name}”",
+            key=_target_key(key),
             help="Files that are added change nothing that is there: codes and maps stay.",
-        )  # fmt: skip
+        )
     if name is None:
         free = queries.read(lambda r: r.corpora.usable_name(_stem(paths)))
         right.text_input("Project name", free, key=f"texts_import_name_{key}")
@@ -334,15 +353,23 @@ def _about_new(first: Path, key: int) -> tuple[str, CodingUnit]:
     left, middle, right = st.columns([2, 3, 2], vertical_alignment="bottom")
     known = sorted(LANGUAGES, key=language_name)
     language = left.selectbox(
-        "Language", known, index=known.index(_language(str(first))), format_func=language_name,
-        key=f"texts_import_language_{key}", help="Determines how sentences are split. Detected from the first texts.",
-    )  # fmt: skip
+        "Language",
+        known,
+        index=known.index(_language(str(first))),
+        format_func=language_name,
+        key=f"texts_import_language_{key}",
+        help="Determines how sentences are split. Detected from the first texts.",
+    )
     unit = middle.segmented_control(
-        "Unit", list(CodingUnit), default=CodingUnit.SENTENCE, required=True, key=f"texts_import_unit_{key}",
+        "Unit",
+        list(CodingUnit),
+        default=CodingUnit.SENTENCE,
+        required=True,
+        key=f"texts_import_unit_{key}",
         format_func=lambda unit: unit.value.capitalize(),
         help="What gets themes and codes. A paragraph is a turn in a transcript. Rows of a table that contain "
         "sentences stay as they are.",
-    )  # fmt: skip
+    )
     right.toggle("Only import", key="texts_only_import", help=_ONLY_IMPORT)
     return language, unit
 
@@ -351,10 +378,11 @@ def _about_wave(key: int) -> None:
     left, right = st.columns(2, vertical_alignment="bottom")
     left.date_input("Date (optional)", value=None, key=f"texts_import_date_{key}")
     right.toggle(
-        "Leave out duplicates", key=f"texts_import_omit_{key}",
+        "Leave out duplicates",
+        key=f"texts_import_omit_{key}",
         help="Rows whose id (column “id”) or text the project has already. Off: they are added, and counted in the "
         "report.",
-    )  # fmt: skip
+    )
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
@@ -371,9 +399,12 @@ def _plan(path: Path, target: CorpusRecord | None, question: DeltaGenerator) -> 
     ids, key = REGISTRY.ids(), _key([path])
     found = attempt(lambda: detect(path)) or ids[-1]
     reader = st.selectbox(
-        "Format (detected)", ids, index=ids.index(found), format_func=lambda id: REGISTRY.get(id).title,
+        "Format (detected)",
+        ids,
+        index=ids.index(found),
+        format_func=lambda id: REGISTRY.get(id).title,
         key=f"texts_import_format_{key}",
-    )  # fmt: skip
+    )
     card = REGISTRY.get(reader)
     if "table" in card.tags:
         chosen = _columns(path, target, f"texts_import_columns_{key}", question)
@@ -445,8 +476,10 @@ def _tell(amounts: Sequence[Amount], target: CorpusRecord | None, args: Mapping[
         parts = [f"**{plain(told.rstrip('.'))}**", *parts[1:]] if told else []
     if parts:
         st.markdown(" · ".join(parts))
-    for what, counted in (("Left out", [one.account.skipped for one in amounts]),
-                          ("Changed", [one.account.changed for one in amounts])):  # fmt: skip
+    for what, counted in (
+        ("Left out", [one.account.skipped for one in amounts]),
+        ("Changed", [one.account.changed for one in amounts]),
+    ):
         total: Counter[str] = sum(counted, Counter())
         if total:
             told = "; ".join(f"{number:,} × {reason}" for reason, number in total.items())
@@ -537,15 +570,21 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
             "unit": st.session_state[f"texts_import_unit_{key}"].value,
         }
         job = submit(
-            "import-corpus", args, f"Import {name}", None if st.session_state.get("texts_only_import")
+            "import-corpus",
+            args,
+            f"Import {name}",
+            None
+            if st.session_state.get("texts_only_import")
             else lambda id: queue_pipeline(store, args["corpus"], args["language"], after=id),
-        )  # fmt: skip
+        )
     else:
         date = st.session_state[f"texts_import_date_{key}"]
         args |= {
-            "corpus": target, "wave": name, "date": date.isoformat() if date else "",
+            "corpus": target,
+            "wave": name,
+            "date": date.isoformat() if date else "",
             "duplicates": OMIT if st.session_state[f"texts_import_omit_{key}"] else KEEP,
-        }  # fmt: skip
+        }
         job = submit("append-corpus", args, f"Add {name}", partial(queue_wave, store, target, name))
         if job is not None:
             told = f"“{name}” is being added to “{target}”. Its texts, codes and places on the map are there when the "

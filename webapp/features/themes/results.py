@@ -111,8 +111,13 @@ def _offer_vectors(shown: Shown) -> None:
     with st.container(key="themes_vectors", horizontal=True, vertical_alignment="center"):
         st.caption(f"Vectors of {plain(shown.base.model.name)}, for articles; {plain(best)} suits lists better.")
         if may(Right.MANAGE):
-            st.button("Compute with it", icon=":material/replay:", key="themes_vectors_new", on_click=header.start,
-                      args=(corpus,))  # fmt: skip
+            st.button(
+                "Compute with it",
+                icon=":material/replay:",
+                key="themes_vectors_new",
+                on_click=header.start,
+                args=(corpus,),
+            )
 
 
 def _chosen_level(base: Analysis, levels: Sequence[Analysis]) -> Analysis:
@@ -137,11 +142,16 @@ def _low_confidence(shown: Shown) -> bool:
     unread = language_note(queries.store(), shown.base.model, corpus_shares(shown.base.corpus))
     low = shown.listed().margins < 0
     st.button(
-        f"{state.LOW_CONFIDENCE}: {'unknown' if unread else f'{low.mean():.0%}'}", key="themes_low", type="tertiary",
-        help="Unknown, because the model does not read the language of this text." if unread
+        f"{state.LOW_CONFIDENCE}: {'unknown' if unread else f'{low.mean():.0%}'}",
+        key="themes_low",
+        type="tertiary",
+        help="Unknown, because the model does not read the language of this text."
+        if unread
         else "Units whose average similarity to another theme is higher than to their own.",
-        disabled=bool(unread) or not low.any(), on_click=set_parameter, args=(state.THEME, state.LOW_CONFIDENCE),
-    )  # fmt: skip
+        disabled=bool(unread) or not low.any(),
+        on_click=set_parameter,
+        args=(state.THEME, state.LOW_CONFIDENCE),
+    )
     if unread:
         st.warning(plain(unread), icon=":material/translate:")
     return not unread
@@ -157,13 +167,18 @@ def _show_cards(shown: Shown) -> None:
         said = summary_of_repeats(repeated, units, analysis.run.found.get("distinct", 0))
         st.info(plain(said), icon=":material/content_copy:")
     draw_component(
-        "theme_cards", Path(__file__).parent / "assets",
+        "theme_cards",
+        Path(__file__).parent / "assets",
         data={
-            "themes": _cards(shown, repeated), "digest": analysis.run.digest, "longest": 200,
-            "editable": may(Right.MANAGE), "turn": st.session_state.get(_TURN, 0),
+            "themes": _cards(shown, repeated),
+            "digest": analysis.run.digest,
+            "longest": 200,
+            "editable": may(Right.MANAGE),
+            "turn": st.session_state.get(_TURN, 0),
         },
-        key=_CARDS, on_act_change=partial(_act, analysis),
-    )  # fmt: skip
+        key=_CARDS,
+        on_act_change=partial(_act, analysis),
+    )
 
 
 def _cards(shown: Shown, repeated: Sequence[RepeatedText]) -> list[dict[str, Any]]:
@@ -303,11 +318,14 @@ def summary(analysis: Analysis) -> list[tuple[Any, ...]]:
     total = max(sum(theme["size"] for theme in analysis.themes), 1)
     return [
         (
-            number, theme["name"], theme["size"], round(theme["size"] / total, 4),
+            number,
+            theme["name"],
+            theme["size"],
+            round(theme["size"] / total, 4),
             theme.get("description") or next((texts.get(i, "") for i in theme["central"][:1]), ""),
         )
         for number, theme in enumerate(analysis.themes)
-    ]  # fmt: skip
+    ]
 
 
 def _show_results(shown: Shown) -> None:
@@ -345,9 +363,10 @@ def _show_settings(shown: Shown) -> None:
         "Number of themes", 2, 500, settings.get("k") or None, placeholder="suggested", key="themes_number"
     )
     shared = st.toggle(
-        "Also use word overlap", value=settings.get("shared") != 0 or bool(settings.get("density")),
+        "Also use word overlap",
+        value=settings.get("shared") != 0 or bool(settings.get("density")),
         help="Units that share rare words count as similar too. Off: similarity by the model alone.",
-    )  # fmt: skip
+    )
     model_notes(known[model], shares, articles=corpus.articles > 1)
     if st.button("Find themes", key="themes_find", type="primary", icon=":material/category:"):
         wanted: dict[str, Any] = {"k": int(k or 0)} | ({} if shared else {"shared": 0})

@@ -93,10 +93,12 @@ def _multilingual(chosen: ModelRecord) -> None:
 
     st.session_state[key] = chosen.multilingual
     st.toggle(
-        "Multilingual", key=key, on_change=mark,
+        "Multilingual",
+        key=key,
+        on_change=mark,
         help="The model reads many languages: no warning before it is used on text that is not English, and forms "
         "suggest it first for such text.",
-    )  # fmt: skip
+    )
 
 
 _CARD = "README.md"

@@ -66,6 +66,11 @@ def reset_filter() -> None:
 def triplets_button(label: str, count: int, settings: Mapping[str, Any], name: str, primary: bool = False) -> None:
     """Draw a button that opens the ``count`` triplets that the settings select; ``name`` is the end of its key."""
     st.button(
-        label, key=f"triplets_read_{name}", on_click=open_triplets, args=(settings,), disabled=not count,
-        icon=":material/chrome_reader_mode:", type="primary" if primary else "secondary",
-    )  # fmt: skip
+        label,
+        key=f"triplets_read_{name}",
+        on_click=open_triplets,
+        args=(settings,),
+        disabled=not count,
+        icon=":material/chrome_reader_mode:",
+        type="primary" if primary else "secondary",
+    )

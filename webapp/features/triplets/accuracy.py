@@ -148,11 +148,13 @@ def export(titles: Sequence[str], rows: Sequence[AccuracyOf], names: Sequence[st
     head = (*(title.lower().replace(" ", "_") for title in titles), "triplets", "articles", *measures)
     cells = (
         [
-            *row.names, row.triplets, row.articles,
+            *row.names,
+            row.triplets,
+            row.articles,
             *(value for e in row.accuracies for value in ((e.value, e.low, e.high) if e else ("", "", ""))),
         ]
         for row in rows
-    )  # fmt: skip
+    )
     return csv_text(head, cells)
 
 

@@ -137,8 +137,11 @@ def _reviews(reviews: Sequence[TripletReview]) -> None:
 
 _ROWS = 20
 KEYS = {key: verdict.value for verdict, key in SHORTCUTS.items()} | {
-    "U": "undo", "J": "next", "K": "previous", "O": "collect",
-}  # fmt: skip
+    "U": "undo",
+    "J": "next",
+    "K": "previous",
+    "O": "collect",
+}
 HANDLERS: Mapping[str, Callable[[TripletView], None]] = {
     **{verdict.value: by_key(verdict) for verdict in SHORTCUTS},
     "undo": undo,

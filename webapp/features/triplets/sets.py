@@ -41,7 +41,9 @@ def choose_set(listed: Sequence[TripletSetRecord]) -> TripletSetRecord:
 def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw all sets, the rules and reviews of the chosen one, and the form for a new one."""
     chosen = clickable(
-        listed, SET, lambda s: s.name,
+        listed,
+        SET,
+        lambda s: s.name,
         {
             "Set": [s.name for s in listed],
             "Kind": [s.kind for s in listed],
@@ -49,7 +51,7 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
             "Seed": [s.seed for s in listed],
             "Created": [ago(s.created) for s in listed],
         },
-    )  # fmt: skip
+    )
     st.subheader(plain(chosen.name), anchor=False)
     title = "Rules, and what they kept and left out"
     about = st.expander(title, icon=":material/rule:", key="triplets_rules", on_change="rerun")
@@ -110,11 +112,13 @@ def own() -> None:
         return
     with st.expander("Import triplets", icon=":material/upload:"):
         file = st.file_uploader(
-            "CSV or JSON lines file with the columns pivot, positive and negative", type=["csv", "jsonl", "ndjson"],
-            max_upload_size=MOST_BYTES // 1_000_000, key="triplets_own_file",
+            "CSV or JSON lines file with the columns pivot, positive and negative",
+            type=["csv", "jsonl", "ndjson"],
+            max_upload_size=MOST_BYTES // 1_000_000,
+            key="triplets_own_file",
             help="A column “group” keeps triplets together in training, validation or test; by default, those that "
             "share sentences stay together. The sentences become a project of their own.",
-        )  # fmt: skip
+        )
         if file is None:
             return
         name = st.text_input("Name", value=Path(file.name).stem, key="triplets_own_name").strip()
@@ -223,9 +227,12 @@ def _form(source: TripletSetRecord, reviews: Mapping[int, Sequence[TripletReview
     if not st.button("Build cleaned set", icon=":material/cleaning_services:", disabled=not any(excluded.values())):
         return
     args = {
-        "triplets": source.name, "name": name.strip(), "leave_out": [v.value for v in verdicts],
-        "people": sorted({r.person for of in reviews.values() for r in of}), "splits": [s.value for s in _CLEANED],
-    }  # fmt: skip
+        "triplets": source.name,
+        "name": name.strip(),
+        "leave_out": [v.value for v in verdicts],
+        "people": sorted({r.person for of in reviews.values() for r in of}),
+        "splits": [s.value for s in _CLEANED],
+    }
     job = submit("clean-triplets", args, f"Build {name.strip()}")
     if job is None:
         return
@@ -257,6 +264,9 @@ def _made(source: TripletSetRecord, made: TripletSetRecord) -> None:
             if (both := one.measured) is not None:
                 names = {triplets.VIEW: triplets.ACCURACY, MODEL: both.after.name, SECOND_MODEL: both.before.name}
                 st.button(
-                    "Compare margins", key=f"triplets_retrain_compare_{one.after.id}",
-                    icon=":material/compare_arrows:", on_click=st.session_state.update, args=(names,),
-                )  # fmt: skip
+                    "Compare margins",
+                    key=f"triplets_retrain_compare_{one.after.id}",
+                    icon=":material/compare_arrows:",
+                    on_click=st.session_state.update,
+                    args=(names,),
+                )
