@@ -36,10 +36,12 @@ class CorrelationConfig(Config):
     """Settings of correlation clustering."""
 
     offset: float = option(
-        1.4, "Added to the log-odds of every pair, because pairs are not independent: without it there are many small "
+        1.4,
+        "Added to the log-odds of every pair, because pairs are not independent: without it there are many small "
         "clusters. Higher values give fewer clusters.",
-        low=-10.0, high=10.0,
-    )  # fmt: skip
+        low=-10.0,
+        high=10.0,
+    )
     sweeps: int = option(50, "Maximum number of passes over the sentences between merges.", low=1, high=10_000)
 
 

@@ -98,8 +98,13 @@ class BlockConfig(Config):
     sweeps: int = option(2, "Number of passes over a block in a round.", low=1, high=1_000)
     rounds: int = option(60, "Maximum number of rounds in a start, and with all sentences.", low=1, high=100_000)
     change: float = option(0.01, "Rounds end when the share of moved sentences falls below this.", low=0, high=1)
-    seconds: float = option(0.0, "Time after which no further round starts; 0 sets no limit. With a limit, results "
-                            "depend on the machine.", low=0, high=1e6, unit="s")  # fmt: skip
+    seconds: float = option(
+        0.0,
+        "Time after which no further round starts; 0 sets no limit. With a limit, results depend on the machine.",
+        low=0,
+        high=1e6,
+        unit="s",
+    )
     diagonal: bool = option(True, "Include the similarity of a sentence to itself.")
 
 

@@ -292,14 +292,17 @@ class PairCalibration(Config):
     removed: ClassVar[frozenset[str]] = frozenset({"distinct"})
 
     clear: float | None = option(
-        None, "Silhouette above which the clearest number of groups of a list is taken. Empty: lists are divided by "
-        "Iclust.",
-        low=-1.0, high=1.0,
-    )  # fmt: skip
+        None,
+        "Silhouette above which the clearest number of groups of a list is taken. Empty: lists are divided by Iclust.",
+        low=-1.0,
+        high=1.0,
+    )
     one_subject: float = option(
-        1.0, "Mean cosine above which long sentences in which nobody speaks are those of an article.",
-        low=-1.0, high=1.0,
-    )  # fmt: skip
+        1.0,
+        "Mean cosine above which long sentences in which nobody speaks are those of an article.",
+        low=-1.0,
+        high=1.0,
+    )
     before: int = option(
         0, "Number of first columns that are vectors from before fine-tuning, beside those of the model alone.", low=0
     )

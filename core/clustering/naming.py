@@ -111,9 +111,10 @@ def _named(
     for c, own in enumerate(counts):
         others = len(labels) - int(sizes[c])
         telling = {
-            word for word in ranked[c]
+            word
+            for word in ranked[c]
             if own[word] * (others + 1) >= _LIFT * (everywhere[word] - own[word] + 0.5) * sizes[c]
-        }  # fmt: skip
+        }
         known = _noun_phrases(phrases[c], own, weights[c], kinds)
         used = above[c] if above else ()
         names.append(_picked(ranked[c], own, weights[c], known, words, kinds, telling, int(sizes[c]), names, used))
@@ -231,10 +232,11 @@ def _noun_phrases(
     }
     fragments = {
         piece
-        for phrase in usual if len(phrase) > 2
+        for phrase in usual
+        if len(phrase) > 2
         for piece in (phrase[:-1], phrase[1:])
         if piece in usual and found[phrase].sentences >= _WHOLE * found[piece].sentences
-    }  # fmt: skip
+    }
 
     def accepted(phrase: Phrase, own: _Occurrences) -> bool:
         short = len(phrase) == 2 or {phrase[:-1], phrase[1:]} <= fragments
@@ -319,9 +321,15 @@ def _form(written: Counter[str]) -> str:
 # Words of texts as names of clusters need them: no fragments of words, no function words, no remains of markup
 
 _LINKS = {
-    "en": "of the and 's", "de": "der des von und", "fr": "de du des d' la le les à", "ja": "の ・",
-    "nl": "van de het en", "es": "de la del los las y", "it": "di del della dei e", "pt": "de da do das dos e",
-}  # fmt: skip
+    "en": "of the and 's",
+    "de": "der des von und",
+    "fr": "de du des d' la le les à",
+    "ja": "の ・",
+    "nl": "van de het en",
+    "es": "de la del los las y",
+    "it": "di del della dei e",
+    "pt": "de da do das dos e",
+}
 """Words that a phrase may have between two others, by language."""
 _CAPITALISED = regex.compile(r"\p{Lu}(?:.*\p{Ll}|\p{Lu}{1,2}$)")
 """A name or a short abbreviation, not a word of a text in capitals."""
@@ -343,8 +351,9 @@ _ENTITY = regex.compile(
     regex.IGNORECASE,
 )
 """HTML entities, also if tokenisation has taken signs from them."""
-_TAG = regex.compile(r"""</?[a-z]{1,10}[1-6]?(?:\s+[\w:-]+(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]+))?)*\s*/?>""",
-                     regex.IGNORECASE)  # fmt: skip
+_TAG = regex.compile(
+    r"""</?[a-z]{1,10}[1-6]?(?:\s+[\w:-]+(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]+))?)*\s*/?>""", regex.IGNORECASE
+)
 _APART = regex.compile(r"(?<=\w)(?: ' ?(?=(?:[smdt]|ll|re|ve)(?![\w-]))| (?=n't(?!\w)))", regex.IGNORECASE)
 """The space in "do n't", "it 's" and "don ' t", which tokenised texts have."""
 _CLITIC = regex.compile(r"(?<=.)'(?:s|m|d|ll|re|ve)$", regex.IGNORECASE)

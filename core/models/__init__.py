@@ -57,26 +57,40 @@ def _card(
 ) -> Card:
     """Return a card; ``factory`` and ``config`` are given below this package, the config by default ``…Config``."""
     return Card(
-        id=id, title=title, summary=summary, source=source,
-        factory=f"{__name__}.{factory}", config=f"{__name__}.{config or factory + 'Config'}", tags=frozenset(tags),
-        languages=frozenset(languages.split()), revision=revision,
-    )  # fmt: skip
+        id=id,
+        title=title,
+        summary=summary,
+        source=source,
+        factory=f"{__name__}.{factory}",
+        config=f"{__name__}.{config or factory + 'Config'}",
+        tags=frozenset(tags),
+        languages=frozenset(languages.split()),
+        revision=revision,
+    )
 
 
 def _triplet_network(id: str, title: str, summary: str, section: str, *tags: str) -> Card:
     return _card(
-        id, title, summary, f"{_ED18}, {section} ({id})",
-        factory="triplet_network.model:TripletNet", config="triplet_network.config:TripletNetConfig",
+        id,
+        title,
+        summary,
+        f"{_ED18}, {section} ({id})",
+        factory="triplet_network.model:TripletNet",
+        config="triplet_network.config:TripletNetConfig",
         tags=("needs-triplets", "accepts-base-model", "fine-tunable", "english", *tags),
-    )  # fmt: skip
+    )
 
 
 def _con_s2v(id: str, title: str, summary: str, source: str, place: str, *tags: str) -> Card:
     return _card(
-        id, title, summary, source,
-        factory=f"con_s2v.{place}", config=f"con_s2v.config:{place.partition(':')[2]}Config",
+        id,
+        title,
+        summary,
+        source,
+        factory=f"con_s2v.{place}",
+        config=f"con_s2v.config:{place.partition(':')[2]}Config",
         tags=("needs-sentences", *tags),
-    )  # fmt: skip
+    )
 
 
 _CARDS = (

@@ -47,10 +47,11 @@ class TfidfConfig(Config):
     """Settings of ``tfidf``."""
 
     scope: str = option(
-        "article", "Sentences over which inverse document frequency is computed: those of the sentence's own article, "
+        "article",
+        "Sentences over which inverse document frequency is computed: those of the sentence's own article, "
         "or those of the whole corpus.",
         choices=("article", "corpus"),
-    )  # fmt: skip
+    )
     lowercase: bool = option(True, "Convert words to lower case.")
     min_letters: int = option(2, "Ignore words with fewer letters.", low=1, high=20)
     sublinear: bool = option(False, "Count a word that occurs c times as 1 + ln c instead of c.")

@@ -190,13 +190,17 @@ class ContextSmoothingConfig(Config):
     unit: bool = option(False, "Scale the vectors of every model to length 1 before smoothing.")
     unit_mixed: bool = option(False, "Scale the smoothed vectors of every model, and the result, to length 1.")
     axes: int = option(
-        0, "Reduce the result to this many principal axes of the corpus and whiten them; 0 omits this step.",
-        low=0, high=2_000,
-    )  # fmt: skip
+        0,
+        "Reduce the result to this many principal axes of the corpus and whiten them; 0 omits this step.",
+        low=0,
+        high=2_000,
+    )
     evenness: float = option(
-        1.0, "Strength of whitening: each axis is divided by its standard deviation to this power. 0 is plain PCA.",
-        low=0, high=1,
-    )  # fmt: skip
+        1.0,
+        "Strength of whitening: each axis is divided by its standard deviation to this power. 0 is plain PCA.",
+        low=0,
+        high=1,
+    )
 
 
 @dataclass(frozen=True)

@@ -44,23 +44,31 @@ class StaticEncoderConfig(DistillationConfig):
     )
     vocabulary_limit: int = option(0, "Read only the first words of each table, this many; 0 reads all.", low=0)
     vocabulary: int = option(
-        40_000, "Maximum number of words: the most frequent ones of the training articles, in lower case.",
-        low=1, high=1_000_000, unit="words",
-    )  # fmt: skip
+        40_000,
+        "Maximum number of words: the most frequent ones of the training articles, in lower case.",
+        low=1,
+        high=1_000_000,
+        unit="words",
+    )
     least_count: int = option(5, "Ignore words that occur less often in the training articles.", low=1, high=1_000_000)
     dim: int = option(
-        128, "Maximum number of dimensions of a vector; starts with the principal components of the tables.",
-        low=2, high=4_096,
-    )  # fmt: skip
+        128,
+        "Maximum number of dimensions of a vector; starts with the principal components of the tables.",
+        low=2,
+        high=4_096,
+    )
     train_vectors: bool = option(
-        True, "Train the vector of every word. Otherwise only the weights of words and one linear map of all vectors "
+        True,
+        "Train the vector of every word. Otherwise only the weights of words and one linear map of all vectors "
         "are trained, which is several times as fast.",
-    )  # fmt: skip
+    )
     frequency: float = option(
-        1e-3, "Parameter a of the initial weight a / (a + p) of a word, where p is its share of all words; the weights "
+        1e-3,
+        "Parameter a of the initial weight a / (a + p) of a word, where p is its share of all words; the weights "
         "are learned.",
-        low=1e-6, high=1e3,
-    )  # fmt: skip
+        low=1e-6,
+        high=1e3,
+    )
     word_dropout: float = option(0.1, "Share of words that is left out in training.", low=0.0, high=0.95)
     articles_per_batch: int = option(16, "Number of articles in a batch.", low=1, high=1_024)
     epochs: int = option(3, "Maximum number of visits to each article.", low=1, high=10_000)

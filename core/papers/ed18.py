@@ -358,11 +358,16 @@ TABLE_6 = ResultTable(
     "Relatedness of two pairs from 1 to 5, as people scored it and as the regressors of Table 5 predict it.",
     (MetricColumn("score", "Ground truth", digits=1), *(MetricColumn(name, name, digits=1) for name in _PREDICTED)),
     tuple(
-        Row(pair[0], " – ".join(pair), ExamplePredictions(pair, _PREDICTED), SMALL_SKIP_THOUGHT,
-            dict(zip(("score", *_PREDICTED), numbers, strict=True)))
+        Row(
+            pair[0],
+            " – ".join(pair),
+            ExamplePredictions(pair, _PREDICTED),
+            SMALL_SKIP_THOUGHT,
+            dict(zip(("score", *_PREDICTED), numbers, strict=True)),
+        )
         for pair, numbers in _EXAMPLES.items()
     ),
-)  # fmt: skip
+)
 
 
 def _variant(id: str, title: str, deviation: str) -> Row:
@@ -387,18 +392,22 @@ ABLATIONS = ResultTable(
         _variant("dropout-0", "no dropout", _DROPOUT),
         _variant("dropout-80", "dropout 0.8", f"{_DROPOUT} This row: rate 0.8 on both."),
         _variant("dropout-output", "dropout 0.8 on the sentence vector", f"{_DROPOUT} The other literal reading."),
-        _accuracy("same-article", "negatives from the whole article",
-                  "The paper reports no difference from adjacent sections; all triplets, one seed.",
-                  model="triplets-sen-same-art"),
-        _accuracy("adjacent", "negatives from adjacent sections", "The row triplets-sen of Table 3.",
-                  model="triplets-sen"),
+        _accuracy(
+            "same-article",
+            "negatives from the whole article",
+            "The paper reports no difference from adjacent sections; all triplets, one seed.",
+            model="triplets-sen-same-art",
+        ),
+        _accuracy(
+            "adjacent", "negatives from adjacent sections", "The row triplets-sen of Table 3.", model="triplets-sen"
+        ),
     ),
     (
         *claims(ACCURACY, {"l1": ("l2", "cosine", "facenet", "dropout-80"), "section": ("l1",)}),
         Claim("cosine-measured", "cosine", ACCURACY),
         Claim("adjacent", "same-article", ACCURACY, SIMILAR),
     ),
-)  # fmt: skip
+)
 
 # Table 4 (clustering by theme), and clusterers
 

@@ -176,13 +176,16 @@ TABLE_1 = ResultTable(
     "Documents with summaries",
     "Saha et al. 2017, Table 1 (DUC 2001 and 2002: 486 and 471 documents of 40 and 28 sentences)",
     "The DUC collections need a licence; two open collections replace them, so the numbers are not comparable.",
-    (MetricColumn("documents", "Documents", digits=0), MetricColumn("sentences", "Sentences per document", digits=1),
-     MetricColumn("references", "References per document", digits=2)),
+    (
+        MetricColumn("documents", "Documents", digits=0),
+        MetricColumn("sentences", "Sentences per document", digits=1),
+        MetricColumn("references", "References per document", digits=2),
+    ),
     tuple(
         Row(name, _TITLES[name], CountSummaries(SUMMARY_FILES[name]), "Not in the paper: in place of DUC.")
         for name in (PAPERS, BILLS)
     ),
-)  # fmt: skip
+)
 TABLE_2 = ResultTable(
     "2",
     "Documents with topics",
@@ -296,12 +299,15 @@ def _deviation(method: str) -> str:
 
 
 _OWN_ROWS = {
-    "ours-white": ("doc-mean of Tf-Idf and con-s2v-dis, 24 even axes", "Not in the paper: LSA of Tf-Idf and "
-                   "CON-S2V at unit length, averaged over the document, side by side, whitened."),
+    "ours-white": (
+        "doc-mean of Tf-Idf and con-s2v-dis, 24 even axes",
+        "Not in the paper: LSA of Tf-Idf and "
+        "CON-S2V at unit length, averaged over the document, side by side, whitened.",
+    ),
     "ours": ("the same, not whitened", "Ablation: all coordinates, with the spread that they have."),
     "ours-tfidf": ("not whitened, Tf-Idf alone", "Ablation: without CON-S2V."),
     "ours-all-white": ("doc-mean of Tf-Idf, con-s2v-dis and reg-dis, 24 even axes", "Not in the paper: all three."),
-}  # fmt: skip
+}
 
 
 def _topics(corpus: str) -> ResultTable:
@@ -354,12 +360,15 @@ def _summaries(corpus: str) -> ResultTable:
         "Other documents than in the paper, so the numbers are not comparable.",
         (MetricColumn("recall", "ROUGE-1 recall"), MetricColumn("f1", "F1")),
         (
-            *(Row(method, method, SummaryMeasures(file, model=model_id(method, corpus)), _deviation(method))
-              for method in METHODS if not method.startswith(("doc-mean", "tfidf"))),
+            *(
+                Row(method, method, SummaryMeasures(file, model=model_id(method, corpus)), _deviation(method))
+                for method in METHODS
+                if not method.startswith(("doc-mean", "tfidf"))
+            ),
             *plain,
         ),
         claims("recall", {**dict.fromkeys(("con-s2v-sim", "reg-sim", "tfidf"), ("sen2vec",)), "lead": ("random",)}),
-    )  # fmt: skip
+    )
 
 
 SJH17 = Paper(

@@ -82,8 +82,9 @@ class ScbRules(SectionRules):
         "settings are ignored.",
     )
     openers_only: bool = option(False, "Use only the first sentence of each paragraph, as for triplets.")
-    min_section_sentences: int = option(3, "Minimum size of a section; smaller ones are removed.", low=1,
-                                        unit="sentences")  # fmt: skip
+    min_section_sentences: int = option(
+        3, "Minimum size of a section; smaller ones are removed.", low=1, unit="sentences"
+    )
     max_sections: int = option(12, "Maximum number of clusters of an article.", low=2)
     min_sentences: int = option(17, "Minimum number of sentences of an article.", low=2, unit="sentences")
     max_articles: int = option(692, "Number of articles sampled from the eligible ones.", low=1, unit="articles")
@@ -195,9 +196,11 @@ def _table(found: list[_Candidate]) -> dict[str, float]:
     sentences = np.array([len(c.item.truth) for c in found])
     size, tokens = np.concatenate(sizes), np.concatenate([c.tokens for c in found])
     table: dict[str, float] = {
-        "articles": len(found), "clusters": int(clusters.sum()), "sentences": int(sentences.sum()),
+        "articles": len(found),
+        "clusters": int(clusters.sum()),
+        "sentences": int(sentences.sum()),
         "tokens_median": float(np.median(tokens)),
-    }  # fmt: skip
+    }
     for name, share in (("quartile_1", 0.25), ("median", 0.5), ("quartile_3", 0.75)):
         table[f"cluster_size_{name}"] = float(np.quantile(size, share))
     measured = {"clusters_per_article": clusters, "sentences_per_article": sentences, "cluster_size": size}

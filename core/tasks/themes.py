@@ -58,15 +58,19 @@ class ThemesConfig(Config):
     sample: int = option(1_000, "Maximum number of sentences to measure the curves on.", low=10, high=COMPARED)
     subsamples: int = option(5, "Number of random samples to measure stability on.", low=1, high=50)
     shared: float | None = option(
-        None, "Weight of shared words, against 1 for the model; 0 uses the model alone. Empty: the weight that was "
+        None,
+        "Weight of shared words, against 1 for the model; 0 uses the model alone. Empty: the weight that was "
         "chosen for the model.",
-        low=0.0, high=1_000.0,
-    )  # fmt: skip
+        low=0.0,
+        high=1_000.0,
+    )
     order: float = option(
-        0.4, "Weight of the order of sentences, against 1 for the others, in a running text in which neighbours are "
+        0.4,
+        "Weight of the order of sentences, against 1 for the others, in a running text in which neighbours are "
         "more alike than other sentences; 0: not used.",
-        low=0.0, high=1_000.0,
-    )  # fmt: skip
+        low=0.0,
+        high=1_000.0,
+    )
     density: bool = option(
         True, "Find the themes of a list in a layout where the model is calibrated for it; otherwise by the clusterer."
     )
@@ -406,9 +410,10 @@ def continued(themes: FoundThemes, old: Labels) -> tuple[FoundThemes, dict[int, 
     k, common = len(themes.themes), old != UNASSIGNED
     sizes, old_sizes = np.bincount(themes.labels[common], minlength=k), np.bincount(old[common])
     pairs = [
-        pair for pair in match_clusters(old[common], themes.labels[common]).pairs
+        pair
+        for pair in match_clusters(old[common], themes.labels[common]).pairs
         if 2 * pair.both >= old_sizes[pair.first] + sizes[pair.second] - pair.both
-    ]  # fmt: skip
+    ]
     taken = {pair.first: pair.second for pair in pairs if pair.first < k}
     others = (theme for theme in range(k) if theme not in taken.values())
     order = [taken[place] if place in taken else next(others) for place in range(k)]

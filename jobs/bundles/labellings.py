@@ -127,9 +127,15 @@ def to_lines(document: LabellingDocument) -> Iterator[str]:
 
 
 _STEP = {
-    "id": "id", "what": "operation", "said": "summary", "person": "person", "target": "target", "why": "reason",
-    "how": "selection_method", "size": "size",
-}  # fmt: skip
+    "id": "id",
+    "what": "operation",
+    "said": "summary",
+    "person": "person",
+    "target": "target",
+    "why": "reason",
+    "how": "selection_method",
+    "size": "size",
+}
 """Key in the file → field of a step. The keys are those of version 0.1 of Themescope."""
 
 

@@ -215,9 +215,15 @@ def _shortened(text: str) -> str:
 @common
 @pass_shell
 def edit(
-    shell: Shell, corpus: str, remove_wave: str, titles: tuple[str, ...], sentence: int, text: str, undone: int,
+    shell: Shell,
+    corpus: str,
+    remove_wave: str,
+    titles: tuple[str, ...],
+    sentence: int,
+    text: str,
+    undone: int,
     person: str,
-) -> None:  # fmt: skip
+) -> None:
     """Remove a wave or articles of CORPUS, or correct a text; without an option, list what was edited.
 
     Removed sentences leave maps, themes, search, labellings and estimates. Undo brings them back with their labels.

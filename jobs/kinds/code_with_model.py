@@ -89,9 +89,15 @@ def code_with_model(args: CodeWithModelConfig, context: JobContext) -> dict[str,
     for place, code in enumerate(found):
         counts[_state(code)] += len(plan.rows[place])
     report: dict[str, Any] = {
-        **counts, "examples": plan.examples, "endpoint": endpoint.url, "model": endpoint.model,
-        "requests": asked.requests.sent, "known": asked.requests.known, "seconds": seconds, **comparison,
-    }  # fmt: skip
+        **counts,
+        "examples": plan.examples,
+        "endpoint": endpoint.url,
+        "model": endpoint.model,
+        "requests": asked.requests.sent,
+        "known": asked.requests.known,
+        "seconds": seconds,
+        **comparison,
+    }
     record = _stored(args, context, plan, found, best, report)
     problems = [
         {"sentence": plan.texts[place], "reason": code.reason}
@@ -290,9 +296,15 @@ def predict_labels(args: PredictLabelsConfig, context: JobContext) -> dict[str, 
         found[len(judged) + start :][: len(made)] = made
     with context.writing() as w:
         stored = w.predictions.replace(
-            record.id, model=model.name, step=snapshot.step, labels=len(judged), codes=classifier.codes,
-            report=_json(asdict(report)), ids=ids[order], probabilities=found[order],
-        )  # fmt: skip
+            record.id,
+            model=model.name,
+            step=snapshot.step,
+            labels=len(judged),
+            codes=classifier.codes,
+            report=_json(asdict(report)),
+            ids=ids[order],
+            probabilities=found[order],
+        )
     return {
         "labelling": record.name, "labelling_id": record.id, "prediction_id": stored.id, "model": model.name,
         "labels": len(judged), "predicted": len(rest), "accuracy": report.accuracy.value,

@@ -52,30 +52,38 @@ class SentVecConfig(EpochsConfig):
     content: bool = option(True, "Predict the words of a sentence from its vector.")
     neighbours: bool = option(True, _NEIGHBOURS)
     neighbour_share: float = option(
-        1.0, "Learning rate of neighbour prediction, as a share of the learning rate; 1 as published, so that a "
+        1.0,
+        "Learning rate of neighbour prediction, as a share of the learning rate; 1 as published, so that a "
         "neighbour weighs as much as a word.",
-        low=0.001, high=10,
-    )  # fmt: skip
+        low=0.001,
+        high=10,
+    )
     proximity: bool = option(True, "Move a sentence's vector towards the mean of its neighbours' vectors.")
     strength: float = option(
-        1.0, "Weight λ of proximity: a step moves the vector by the share αλ of the way, α being the learning rate.",
-        low=0, high=1_000,
-    )  # fmt: skip
+        1.0,
+        "Weight λ of proximity: a step moves the vector by the share αλ of the way, α being the learning rate.",
+        low=0,
+        high=1_000,
+    )
     proximity_step: str = option(
-        "explicit", "explicit moves by αλ, as published; implicit by αλ/(1 + αλ), which is stable for any λ.",
+        "explicit",
+        "explicit moves by αλ, as published; implicit by αλ/(1 + αλ), which is stable for any λ.",
         choices=("explicit", "implicit"),
-    )  # fmt: skip
+    )
     graph: str = option("discourse", _GRAPH, choices=GRAPHS)
     mode: str = option(
-        "paper", "paper: the vector alone predicts each word. reference: the words in a window around it do so too.",
+        "paper",
+        "paper: the vector alone predicts each word. reference: the words in a window around it do so too.",
         choices=("paper", "reference"),
-    )  # fmt: skip
+    )
     window: int = option(10, "Maximum distance of a word in the window (mode reference).", low=1, high=100)
     batch: int = option(
-        0, "0 uses the compiled loop, one step at a time; otherwise the number of words in a batch on a GPU, at most "
+        0,
+        "0 uses the compiled loop, one step at a time; otherwise the number of words in a batch on a GPU, at most "
         "1 % of all words.",
-        low=0, high=1_000_000,
-    )  # fmt: skip
+        low=0,
+        high=1_000_000,
+    )
     device: str = option("auto", "With a batch: auto uses a CUDA GPU if there is one.", choices=("auto", "cpu", "cuda"))
 
     def validate(self) -> None:
@@ -125,16 +133,19 @@ class Sen2VecConfig(EpochsConfig):
     dim: int = option(300, "Dimensions of each part.", low=2, high=2_000)
     parts: str = option("dm+dbow", "Distributed memory, distributed bag of words, or both concatenated.", choices=PARTS)
     window: int = option(
-        10, "Maximum number of preceding words that help to predict a word, k (published: 8, 10 or 12).",
-        low=1, high=100,
-    )  # fmt: skip
+        10,
+        "Maximum number of preceding words that help to predict a word, k (published: 8, 10 or 12).",
+        low=1,
+        high=100,
+    )
     learning_rate: float = option(0.025, "Initial learning rate of the bag of words.", low=1e-6, high=1)
     memory_rate: float = option(0.05, "Initial learning rate of distributed memory.", low=1e-6, high=1)
     mode: str = option(
-        "paper", "paper: the vector alone predicts each word. reference: the words in a window around it do so too "
+        "paper",
+        "paper: the vector alone predicts each word. reference: the words in a window around it do so too "
         "(bag of words only).",
         choices=("paper", "reference"),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)

@@ -252,8 +252,9 @@ def _window(tables: Tables, noise: Noise, t: Any, radius: Any, count: Any, rate:
     """Predict the word at position t from the words within ``radius``."""
     for s in range(max(0, t - radius), min(count, t + radius + 1)):
         if s != t:
-            sums[0] += _step(tables.inputs, work.kept[s], tables.words, work.kept[t], noise.words, noise.drawn, rate,
-                             work)  # fmt: skip
+            sums[0] += _step(
+                tables.inputs, work.kept[s], tables.words, work.kept[t], noise.words, noise.drawn, rate, work
+            )
             sums[1] += 1
 
 

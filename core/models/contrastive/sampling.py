@@ -208,24 +208,30 @@ class ContrastiveConfig(Config):
         0, "Maximum number of sentences drawn from an article at each visit; 0 sets no limit.", low=0, high=100_000
     )
     least_share: float = option(
-        1.0, "Smallest share of an article's sentences that is kept at a visit: the share is drawn anew between this "
+        1.0,
+        "Smallest share of an article's sentences that is kept at a visit: the share is drawn anew between this "
         "and 1, which is a form of augmentation.",
-        low=0.05, high=1.0,
-    )  # fmt: skip
+        low=0.05,
+        high=1.0,
+    )
     epochs: int = option(10, "Maximum number of visits to each article.", low=1, high=10_000)
     learning_rate: float = option(1e-3, "Highest learning rate of AdamW.", low=1e-7, high=1.0)
     warmup: float = option(
-        0.05, "Share of the steps in which the learning rate rises; afterwards it decreases linearly to 0.",
-        low=0.0, high=0.9,
-    )  # fmt: skip
+        0.05,
+        "Share of the steps in which the learning rate rises; afterwards it decreases linearly to 0.",
+        low=0.0,
+        high=0.9,
+    )
     weight_decay: float = option(0.01, "Weight decay of AdamW.", low=0.0, high=10.0)
     gradient_clip: float = option(1.0, "Maximum norm of the gradient of a batch.", low=1e-3, high=1e6)
     evaluations_per_epoch: int = option(1, "Number of validations in each epoch.", low=1, high=100)
     patience_stop: int = option(5, "Number of validations without a gain before training stops.", low=1, high=1_000)
     training_limit: int = option(
-        0, "Train on at most this many articles, sampled with the seed; 0 uses all. For learning curves.",
-        low=0, unit="articles",
-    )  # fmt: skip
+        0,
+        "Train on at most this many articles, sampled with the seed; 0 uses all. For learning curves.",
+        low=0,
+        unit="articles",
+    )
     validation_limit: int = option(
         150, "Maximum number of validation articles, sampled with the seed; 0 uses all.", low=0, unit="articles"
     )
@@ -246,19 +252,25 @@ class DistillationConfig(ContrastiveConfig):
     """Settings of a method that learns from sections and, if the corpus has a fitted model, from that teacher."""
 
     distillation: float = option(
-        0.5, "Weight α of the teacher in the loss, (1 − α)·contrastive + α·Kullback–Leibler divergence. Without a "
+        0.5,
+        "Weight α of the teacher in the loss, (1 − α)·contrastive + α·Kullback–Leibler divergence. Without a "
         "teacher, the loss is the contrastive one.",
-        low=0.0, high=1.0,
-    )  # fmt: skip
+        low=0.0,
+        high=1.0,
+    )
     distillation_temperature: float = option(
-        0.1, "Temperature that the cosines of teacher and student are divided by before they are compared.",
-        low=1e-3, high=10.0,
-    )  # fmt: skip
+        0.1,
+        "Temperature that the cosines of teacher and student are divided by before they are compared.",
+        low=1e-3,
+        high=10.0,
+    )
     teacher_limit: int = option(
-        0, "Embed at most this many training articles with the teacher, sampled with the seed; 0 embeds all. The "
+        0,
+        "Embed at most this many training articles with the teacher, sampled with the seed; 0 embeds all. The "
         "others have the contrastive loss alone.",
-        low=0, unit="articles",
-    )  # fmt: skip
+        low=0,
+        unit="articles",
+    )
 
 
 # Supervised contrastive loss within articles (Khosla et al. 2020, equation 2), and the measure of validation

@@ -130,9 +130,11 @@ class RecurrentTrainingConfig(Config):
     """Sizes and training of a GRU encoder with its decoders; smaller than in the papers."""
 
     hidden: int = option(
-        300, "Units of the encoder in each direction; a sentence vector has twice as many dimensions.",
-        low=2, high=4_800,
-    )  # fmt: skip
+        300,
+        "Units of the encoder in each direction; a sentence vector has twice as many dimensions.",
+        low=2,
+        high=4_800,
+    )
     decoder: int = option(300, "Units of each decoder.", low=2, high=4_800)
     word_dim: int = option(300, "Dimensions of the word vectors that the encoder learns.", low=2, high=2_000)
     vocabulary: int = option(20_000, "Number of most frequent words of the corpus to learn.", low=1, high=1_000_000)
@@ -153,17 +155,19 @@ class SkipThoughtConfig(RecurrentTrainingConfig):
     """Settings of ``skip-thought``."""
 
     word_vectors: str = option(
-        "glove-6b-50d", "Table of word vectors for words that are not learned; with the setting weights, the table "
+        "glove-6b-50d",
+        "Table of word vectors for words that are not learned; with the setting weights, the table "
         "that the weights were trained with.",
         file=True,
-    )  # fmt: skip
+    )
     vocabulary_limit: int = option(0, "Read only the first words of the table, this many; 0 reads all.", low=0)
     storage: str = option("int8", "Number format of the word vectors in the saved model.", choices=STORAGES)
     weights: str = option(
-        "", "Instead of training: a .safetensors or .npz file with the weights of a recurrent encoder, named as in the "
+        "",
+        "Instead of training: a .safetensors or .npz file with the weights of a recurrent encoder, named as in the "
         "release of Kiros et al. 2015 (encoder_U, encoder_Ux, encoder_W, …; encoder_r_… for the backward direction).",
         file=True,
-    )  # fmt: skip
+    )
     lowercase: bool = option(True, "With the setting weights: convert words to lower case. Training always does.")
 
 
@@ -296,8 +300,11 @@ def read_recurrent_weights(path: Path, dim: int) -> GruEncoder:
     directions = {name: _direction(path, tensors, prefix, dim) for name, prefix in prefixes.items()}
     units = [len(arrays["weight_hh_l0"]) // 3 for arrays in directions.values()]
     if len(set(units)) > 1:
-        raise ReadError(path, f"its directions have {units[0]} and {units[1]} units.",
-                        advice="Give a file in the layout of the release.")  # fmt: skip
+        raise ReadError(
+            path,
+            f"its directions have {units[0]} and {units[1]} units.",
+            advice="Give a file in the layout of the release.",
+        )
     return gru_encoder({f"{name}.{key}": array for name, given in directions.items() for key, array in given.items()})
 
 
@@ -311,8 +318,9 @@ def _tensors(path: Path) -> Mapping[str, Any]:
                 return {name: arrays[name] for name in arrays.files if name.startswith("encoder_")}
         return load_file(path)
     except (OSError, ValueError, SafetensorError) as error:
-        raise ReadError(path, f"the recurrent weights cannot be read: {error}.",
-                        advice="Give a .safetensors or .npz file.") from None  # fmt: skip
+        raise ReadError(
+            path, f"the recurrent weights cannot be read: {error}.", advice="Give a .safetensors or .npz file."
+        ) from None
 
 
 def _direction(path: Path, tensors: Mapping[str, Any], prefix: str, dim: int) -> dict[str, Tensor]:
@@ -323,12 +331,21 @@ def _direction(path: Path, tensors: Mapping[str, Any], prefix: str, dim: int) ->
         raise ReadError(path, f"the array {missing[0]!r} is missing.", advice=advice)
     arrays = {name: np.asarray(tensors[prefix + name], np.float32) for name in _NAMES}
     hidden = arrays["Ux"].shape[0]
-    shapes = {"W": (dim, 2 * hidden), "b": (2 * hidden,), "U": (hidden, 2 * hidden), "Wx": (dim, hidden),
-              "bx": (hidden,), "Ux": (hidden, hidden)}  # fmt: skip
+    shapes = {
+        "W": (dim, 2 * hidden),
+        "b": (2 * hidden,),
+        "U": (hidden, 2 * hidden),
+        "Wx": (dim, hidden),
+        "bx": (hidden,),
+        "Ux": (hidden, hidden),
+    }
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
-            raise ReadError(path, f"{prefix}{name} has the shape {arrays[name].shape}, not {shape}.",
-                            advice="Choose the word vectors that these weights were trained with.")  # fmt: skip
+            raise ReadError(
+                path,
+                f"{prefix}{name} has the shape {arrays[name].shape}, not {shape}.",
+                advice="Choose the word vectors that these weights were trained with.",
+            )
     return {
         "weight_ih_l0": _concatenated(arrays["W"].T, arrays["Wx"].T),
         "weight_hh_l0": _concatenated(arrays["U"].T, arrays["Ux"].T),

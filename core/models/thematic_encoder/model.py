@@ -69,30 +69,35 @@ class ThematicEncoderConfig(ContrastiveConfig):
     """Settings of ``thematic-encoder``."""
 
     folder: str = option(
-        "", "Folder of the sentence encoder to fine-tune, as sentence-transformers writes it; empty uses the installed "
+        "",
+        "Folder of the sentence encoder to fine-tune, as sentence-transformers writes it; empty uses the installed "
         "all-MiniLM-L6-v2.",
         file=True,
-    )  # fmt: skip
+    )
     prefix: str = option(
         "", "Text put before every sentence, for encoders that were trained with one, such as “query: ” of E5."
     )
     adapter: str = option(
-        "lora", "lora: learn a low-rank change of every linear layer, which makes a small file; full: learn all "
+        "lora",
+        "lora: learn a low-rank change of every linear layer, which makes a small file; full: learn all "
         "weights of the transformer's layers.",
         choices=("lora", "full"),
-    )  # fmt: skip
+    )
     rank: int = option(16, "With lora: rank of the change of a layer.", low=1, high=1_024)
     alpha: float = option(32.0, "With lora: the change is multiplied by alpha over rank.", low=1e-3, high=1e4)
     lora_dropout: float = option(0.05, "With lora: share of inputs of the change that is masked.", low=0.0, high=0.95)
     max_tokens: int = option(
-        64, "Word pieces after which a sentence is cut off in training. Vectors are those of the whole text.",
-        low=4, high=8_192,
-    )  # fmt: skip
+        64,
+        "Word pieces after which a sentence is cut off in training. Vectors are those of the whole text.",
+        low=4,
+        high=8_192,
+    )
     chunk_tokens: int = option(
-        2_048, "Word pieces, padding included, that pass through the encoder at once when embedding; more use more "
-        "memory.",
-        low=16, high=1_000_000,
-    )  # fmt: skip
+        2_048,
+        "Word pieces, padding included, that pass through the encoder at once when embedding; more use more memory.",
+        low=16,
+        high=1_000_000,
+    )
     epochs: int = option(3, "Maximum number of visits to each article.", low=1, high=10_000)
     learning_rate: float = option(
         2e-4, "Highest learning rate of AdamW; with full fine-tuning about 5e-5 is better.", low=1e-7, high=1.0
@@ -330,14 +335,18 @@ class ContextEncoderConfig(ContrastiveConfig):
     """Settings of ``context-encoder``."""
 
     max_tokens: int = option(
-        64, "Word pieces after which a sentence is cut off in training. Vectors are those of the whole text.",
-        low=4, high=8_192,
-    )  # fmt: skip
+        64,
+        "Word pieces after which a sentence is cut off in training. Vectors are those of the whole text.",
+        low=4,
+        high=8_192,
+    )
     embedded_per_article: int = option(
-        40, "Maximum number of sentences of a training article whose vectors make its mean, sampled with the seed; the "
+        40,
+        "Maximum number of sentences of a training article whose vectors make its mean, sampled with the seed; the "
         "others are never drawn. 0 embeds all.",
-        low=0, high=100_000,
-    )  # fmt: skip
+        low=0,
+        high=100_000,
+    )
     epochs: int = option(2, "Maximum number of visits to each article.", low=1, high=10_000)
     learning_rate: float = option(6e-4, "Highest learning rate of AdamW.", low=1e-7, high=1.0)
     weight_decay: float = option(0.0, "Weight decay of AdamW.", low=0.0, high=10.0)

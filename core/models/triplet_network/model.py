@@ -285,11 +285,13 @@ def _product(weight: Tensor, precision: Precision) -> _Product:
 # tanh x ≈ x·P(x²)/Q(x²) on ±7.9, where it is ±1 in float32; the coefficients are those of the Eigen library. The error
 # is a few units in the last place, and unlike the exact function it is vectorised.
 _EDGE = np.float32(7.90531110763549805)
-_P1, _P3, _P5, _P7 = map(np.float32, (4.89352455891786e-03, 6.37261928875436e-04, 1.48572235717979e-05,
-                                      5.12229709037114e-08))  # fmt: skip
+_P1, _P3, _P5, _P7 = map(
+    np.float32, (4.89352455891786e-03, 6.37261928875436e-04, 1.48572235717979e-05, 5.12229709037114e-08)
+)
 _P9, _P11, _P13 = map(np.float32, (-8.60467152213735e-11, 2.00018790482477e-13, -2.76076847742355e-16))
-_Q0, _Q2, _Q4, _Q6 = map(np.float32, (4.89352518554385e-03, 2.26843463243900e-03, 1.18534705686654e-04,
-                                      1.19825839466702e-06))  # fmt: skip
+_Q0, _Q2, _Q4, _Q6 = map(
+    np.float32, (4.89352518554385e-03, 2.26843463243900e-03, 1.18534705686654e-04, 1.19825839466702e-06)
+)
 _HALF = np.float32(0.5)
 
 
@@ -452,9 +454,10 @@ class ConcatenatedConfig(Config):
     renamed: ClassVar[dict[str, str]] = {"unit_halves": "unit_components"}
 
     unit_components: bool = option(
-        False, "Scale the vector of each network to length 1, so that both have the same weight; otherwise a network "
+        False,
+        "Scale the vector of each network to length 1, so that both have the same weight; otherwise a network "
         "weighs as much as its vectors are long.",
-    )  # fmt: skip
+    )
 
 
 class ConcatenatedModel(BaseModel, config=ConcatenatedConfig):

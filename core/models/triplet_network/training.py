@@ -192,9 +192,15 @@ def train(
 class _Training(ValidatedLoop[Index]):
     measure: ClassVar[str] = "validation accuracy"
     curves: ClassVar[tuple[str, ...]] = (
-        measure, "training loss", "spread", "gradient share", "learning rate", "weight norm", "temperature",
+        measure,
+        "training loss",
+        "spread",
+        "gradient share",
+        "learning rate",
+        "weight norm",
+        "temperature",
         "triplets/s",
-    )  # fmt: skip
+    )
     advice = "Lower the learning rate, or leave the temperature empty."
 
     def __init__(
