@@ -48,9 +48,9 @@ def test_one_command_starts_web_worker_and_demo_and_stops_them(
     with using(tab, url):
         the_demo_appears(tab, url)
     everything.send_signal(signal.SIGTERM)
-    assert everything.wait(15) == 0
+    assert everything.wait(60) == 0  # five seconds, and what a loaded machine adds
     assert "Traceback" not in said + everything.stdout.read()
-    assert not psutil.wait_procs(children, timeout=5)[1]
+    assert not psutil.wait_procs(children, timeout=30)[1]
 
 
 def the_demo_appears(page: Page, url: str) -> None:
