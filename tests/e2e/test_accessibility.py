@@ -64,6 +64,9 @@ PAPER = """map => getComputedStyle(map).getPropertyValue("--paper").match(/[0-9a
   .reduce((sum, part) => sum + parseInt(part, 16), 0)"""
 """Red, green and blue of the ground of a map, together."""
 WIDTHS = (320, 640)
+WITHOUT_BUTTONS = """() => [...document.querySelectorAll('[data-testid=stColumn]')]
+  .filter(column => getComputedStyle(column).display === 'none' && column.querySelector('button')).length"""
+"""Columns that are hidden with what can be pressed in them."""
 WIDER = """() => {
   const width = document.documentElement.clientWidth, main = document.querySelector('[data-testid=stMain]');
   return Math.max(document.documentElement.scrollWidth, main.scrollWidth - main.clientWidth + width) - width;
@@ -137,6 +140,7 @@ def test_every_page_has_no_violation_in_either_theme_and_fits_narrow_windows(
                 page.set_viewport_size({"width": width, "height": 800})
                 at_rest(page)
                 found[f"{name} in {width} px"] = max(0, page.evaluate(WIDER) - 1)
+                found[f"{name} hides in {width} px"] = page.evaluate(WITHOUT_BUTTONS)
             if whole:
                 found[f"{name} on a phone"] = violations(page, ALL_RULES)
     assert {where: what for where, what in found.items() if what} == {}

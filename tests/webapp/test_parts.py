@@ -29,11 +29,12 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 
 from tests.pages import PATIENCE_S
 from themescope.core.config import Config, option
+from themescope.core.metrics.statistics import crosstab
 from themescope.db.settings import is_loopback
 from themescope.db.store import Store
 from themescope.jobs.common import files as uploads
 from themescope.webapp import start
-from themescope.webapp.shared import components, forms, queries, text
+from themescope.webapp.shared import by_column, components, forms, queries, text
 from themescope.webapp.shared.figures import THEMES, IntervalRow, interval_figure
 
 
@@ -181,6 +182,13 @@ class Example(Config):
 def test_a_wrong_config_is_none_not_a_crash() -> None:
     assert forms.checked(Example, {"rate": 2.0}) is None
     assert forms.checked(Example, {"rate": 0.5}) == Example(rate=0.5)
+
+
+def test_lines_over_time_that_share_a_colour_have_other_strokes() -> None:
+    names, periods = [f"theme {i}" for i in range(12)], ["2024", "2025"]
+    found = crosstab(np.repeat(np.arange(12), 2), np.tile([0, 1], 12), (12, 2))
+    drawn = by_column.shares_figure(found, names, periods, range(12), THEMES["light"])
+    assert len({(trace.line.color, trace.line.dash) for trace in drawn.data}) == 12
 
 
 def test_intervals_are_drawn_best_first_with_the_floor_apart() -> None:

@@ -1,5 +1,6 @@
 """The page Code: what is done is stored, what is refused is told, nothing typed by a person is obeyed."""
 
+import base64
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -263,6 +264,18 @@ def test_going_back_from_the_history(filled_store: Store, labelling: LabellingRe
     with filled_store.reading() as r:
         now = r.labellings.snapshot(labelling.id).partition
     assert now.sizes()[UNASSIGNED] == len(now.ids)
+
+
+def test_the_small_map_lies_as_the_map_does(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    sent = listing(open_page("code", surface="Sort"))["details"]["map"]["points"]
+    shown = np.frombuffer(base64.b64decode(sent), np.uint8).reshape(-1, 2)
+    with filled_store.reading() as r:
+        ids = r.labellings.snapshot(labelling.id).partition.ids
+        stored = r.maps.points(r.maps.list(labelling.corpus_id)[0].id)
+    places = dict(zip(stored.sentence_ids.tolist(), stored.points, strict=True))
+    x, y = np.array([places[id] for id in ids.tolist()]).T
+    assert np.corrcoef(shown[:, 0], x)[0, 1] > 0.95
+    assert np.corrcoef(255 - shown[:, 1], y)[0, 1] > 0.95, "a screen counts from the top"
 
 
 def test_blind_work_shows_no_sections_and_no_opinions(

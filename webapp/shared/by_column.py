@@ -366,7 +366,7 @@ def shares_figure(
                 y=share[i],
                 mode="lines+markers",
                 name=figure_text(names[i], 40),
-                line={"color": tones.colour(i), "width": 2},
+                line={"color": tones.colour(i), "width": 2, "dash": tones.dash(i)},
                 marker={"symbol": tones.symbol(i), "size": 7},
                 error_y={
                     "symmetric": False,

@@ -23,6 +23,7 @@ DARK = ("#4fc3b8", "#f28e5c", "#8fa5f0", "#e0c250", "#d98cc0", "#86d07d", "#78c3
 LIGHT_SCALE = ("#440154", "#3b528b", "#21918c", "#46a84f", "#b59c00")
 DARK_SCALE = ("#6f60c9", "#4f86c6", "#2fb3a3", "#8fd14f", "#fde725")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up")
+DASHES = ("solid", "dash", "dot", "dashdot")
 MARKS = {"circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲"}
 _LABEL = 48
 """Characters of a name in a chart."""
@@ -49,6 +50,10 @@ class Tones:
     def symbol(self, index: int) -> str:
         """Return the symbol of category ``index``; it changes where the colours repeat."""
         return SYMBOLS[0] if index < 0 else SYMBOLS[index // len(self.categories) % len(SYMBOLS)]
+
+    def dash(self, index: int) -> str:
+        """Return the stroke of the line of category ``index``, which changes with its symbol."""
+        return DASHES[SYMBOLS.index(self.symbol(index))]
 
     def mark(self, index: int) -> str:
         """Return the symbol of category ``index`` as a character, for texts."""

@@ -195,7 +195,10 @@ def _ids(labelling_id: int) -> Ids:
 
 
 def small_map(state: RelabelState) -> npt.NDArray[np.uint8] | None:
-    """Return (n, 2) places of the units, whole numbers up to 255, from a stored map, else by the model's vectors."""
+    """Return (n, 2) places of the units, whole numbers up to 255, from a stored map, else by the model's vectors.
+
+    The second is counted from the top, as a screen does.
+    """
     model = state.model
     id, digest = (0, None) if model is None else (model.id, model.digest)
     return _small_map(state.record.id, state.record.members, id, digest)
@@ -213,6 +216,7 @@ def _small_map(labelling_id: int, members: Members, model_id: int, digest: str |
         points = quick_map(model_id, digest, labelling_id, members)
     else:
         return None
+    points = points * (1, -1)
     low, high = np.quantile(points, [0.002, 0.998], axis=0)
     return np.clip(255 * (points - low) / np.maximum(high - low, 1e-9), 0, 255).astype(np.uint8)
 
