@@ -39,6 +39,8 @@ def test_an_empty_store_is_no_error_and_says_what_to_do(page: str, sqlite_store:
         assert not at.exception and not at.error, tab
         assert len(at.title) == 1
         assert [found.label for found in at.tabs if found.children] == ([tab] if tab else [])
+        if page not in ("import", "themes", "jobs", "people"):
+            assert "No project yet" in words_of(at), tab
     assert "No worker is running" in words_of(at)
 
 

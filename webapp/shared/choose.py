@@ -178,12 +178,8 @@ def project() -> CorpusRecord | None:
     """Return the current project; None, with a link to the import, if there is none."""
     found = projects.current()
     if found is None:
-        nothing(
-            "No project yet.",
-            "Import a Wikipedia dump, Markdown, HTML, JSON lines, a table or plain text.",
-            "import",
-            "Import texts",
-        )
+        about = "Texts, tables, and projects of other programs can be imported."
+        nothing("No project yet.", about, "import", "Import texts")
     return found
 
 

@@ -5,15 +5,16 @@ import streamlit as st
 from themescope.webapp.features.codebook import CODES, FILES, GOLD, LABELLING, VERSIONS, VIEW, entries
 from themescope.webapp.features.codebook.entries import codebook_state
 from themescope.webapp.shared import compare_queries, projects
-from themescope.webapp.shared.choose import menu
+from themescope.webapp.shared.choose import menu, project
 from themescope.webapp.shared.labelling import STYLE
 from themescope.webapp.shared.navigation import page_link, set_parameter
 from themescope.webapp.shared.text import distinct
 
 codings = sorted(compare_queries.labellings(projects.current_id()), key=compare_queries.precedence)
 if not codings:
-    entries.first_code()
-    page_link("import", "Import a project of another program")
+    if project() is not None:
+        entries.first_code()
+        page_link("import", "Import a project of another program")
 else:
     st.html(STYLE)
     views = {VERSIONS: entries.show_versions, FILES: entries.show_files, GOLD: entries.show_gold}

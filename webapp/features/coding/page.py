@@ -40,7 +40,7 @@ from themescope.webapp.features.coding import (
 from themescope.webapp.features.coding.editing import RelabelState, relabel_state
 from themescope.webapp.shared import compare_queries, people, projects
 from themescope.webapp.shared import queries as records
-from themescope.webapp.shared.choose import menu, nothing, segment, steps, study_steps
+from themescope.webapp.shared.choose import menu, nothing, project, segment, steps, study_steps
 from themescope.webapp.shared.compare_queries import CODE, SORT, TABLE
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.navigation import page_link, set_parameter, switch_page
@@ -323,4 +323,5 @@ def _without_coding(view: str) -> None:
 
 
 st.html(Path(__file__).parent / "assets" / "page.css")
-draw()
+if project() is not None:
+    draw()
