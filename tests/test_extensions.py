@@ -9,10 +9,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Generic, TypeVar, get_args
 
 import pytest
 
 from tests.places import ROOT
+from themescope.core.config import Config
+from themescope.core.models.base import BaseModel
 
 FILES = {
     "model.py": '''
@@ -289,3 +292,20 @@ def test_forms_and_the_navigation_have_it(package: Path, tmp_path: Path) -> None
     assert shown["errors"] == []
     assert "Letters" in shown["form"]
     assert shown["title"] == ["Toy page", "A toy page"]
+
+
+def test_a_method_may_have_other_bases_with_arguments_of_their_own() -> None:
+    notes: list[str] = []
+
+    class Noted:
+        def __init_subclass__(cls, note: str = "", **others: object) -> None:
+            super().__init_subclass__(**others)
+            notes.append(note)
+
+    kind = TypeVar("kind")
+
+    class Letters(BaseModel, Noted, Generic[kind], config=Config, note="a toy"):
+        pass
+
+    assert (Letters.config_class, notes) == (Config, ["a toy"])
+    assert get_args(Letters[int]) == (int,)

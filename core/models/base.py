@@ -36,7 +36,8 @@ class BaseModel(ABC):
     config_class: ClassVar[type[Config]]
     """Class of :attr:`config`, which a saved model is read with; the class statement names it as ``config=…``."""
 
-    def __init_subclass__(cls, config: type[Config] | None = None) -> None:
+    def __init_subclass__(cls, config: type[Config] | None = None, **others: Any) -> None:
+        super().__init_subclass__(**others)
         if config is not None:
             cls.config_class = config
 

@@ -64,7 +64,7 @@ def rows_of(among: Ids, wanted: Ids) -> Rows:
 
 
 def inside_rows_of_many(units: Units, shape: Polygon) -> Rows:
-    """Return the rows of the points inside ``shape``, as ``core.projection.geometry.inside`` finds them.
+    """Return the rows of the points inside ``shape``, as ``core.projection.inside`` finds them.
 
     The grid is cut into 256 × 256 cells. A cell that no edge of the shape comes near is inside or outside as a whole,
     so that only the points of the other cells are compared with the edges.

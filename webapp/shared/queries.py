@@ -153,7 +153,7 @@ def selectable_models() -> list[ModelRecord]:
 def best_first(
     shares: Shares, corpus_id: int | None = None, models: Sequence[ModelRecord] = (), across: bool = True
 ) -> list[ModelRecord]:
-    """Return ``models``, by default all selectable ones, as ``jobs.common.model_choice.best_first`` orders them."""
+    """Return ``models``, by default all selectable ones, as ``jobs.common.models.best_first`` orders them."""
     return model_choice.best_first(store(), shares, corpus_id, models=models, across=across)
 
 
