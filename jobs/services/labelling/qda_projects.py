@@ -234,7 +234,7 @@ class _Matching:
 
     def _alike(self, source: TextSource) -> list[int]:
         """Return the articles whose first sentence is in a text, the longest one first."""
-        flat = comparable(source.text).replace(" ", "")
+        flat = "".join(comparable(source.text).split())
         found = {id: first for id, first in self._openings.items() if first and first in flat}
         return sorted(found, key=lambda id: -len(found[id]))
 
@@ -245,7 +245,7 @@ class _Matching:
             if r.corpora.get(self._corpus_id).sentences > starts.MOST_SENTENCES:
                 return {}
             first = {article.id: found[0].text for article, _, found in r.corpora.iterate(self._corpus_id) if found}
-            return {id: comparable(text).replace(" ", "") for id, text in first.items()}
+            return {id: "".join(comparable(text).split()) for id, text in first.items()}
 
     def _take(self, sentence: Sentence, common: int, one: QdaSpan) -> None:
         id, own = sentence.id, self._by.setdefault(one.maker, _Given())

@@ -171,10 +171,12 @@ def test_lines_are_paragraphs_and_a_source_needs_no_name(sqlite_store: Store, tm
     assert coded(sqlite_store, plan) == {("A: the bus is late", "Bus"), ("B: trains are full", "Train")}
 
 
-def test_a_text_with_another_title_is_found_by_its_sentences(sqlite_store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize("space", [" ", "\n", "\t"])
+def test_a_text_with_another_title_is_found_by_its_sentences(sqlite_store: Store, tmp_path: Path, space: str) -> None:
     named = f'<TextSource name="One" plainTextPath="internal://t.txt">{selection(0, 16, 1)}</TextSource>'
     imported(sqlite_store, written(tmp_path / "a.qdpx", named), "study")
-    other = written(tmp_path / "b.qdpx", named.replace("One", "Another title"))
+    text = f"The bus is{space}late.\nTrains are full.\n"
+    other = written(tmp_path / "b.qdpx", named.replace("One", "Another title"), text)
     with sqlite_store.reading() as r:
         corpus = r.corpora.by_name("study")
     plan = qda_projects.plan_project(sqlite_store, corpus.id, other)
