@@ -27,7 +27,7 @@ from themescope.jobs.services.selections import theme_table
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features import themes as state
 from themescope.webapp.features.themes import results
-from themescope.webapp.shared import by_column, compare_queries
+from themescope.webapp.shared import by_column, compare_queries, selections
 
 Open = Callable[..., AppTest]
 
@@ -355,6 +355,26 @@ def test_themes_are_compared_with_columns(themed: Store, open_page: Open) -> Non
     at.session_state["themes_time_values"] = True
     at.run()
     assert not at.exception and any("share" in frame.value.columns for frame in at.dataframe)
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"), [((0, "All"), 36), ((0, "left"), 0), ((1, "left"), 18), ((2, "left"), None), (("x", []), None)]
+)
+def test_a_cell_of_the_table_leads_to_its_units(
+    themed: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch, cell: tuple[Any, Any], told: int | None
+) -> None:
+    draw = by_column.st.dataframe
+    monkeypatch.setattr(by_column.st, "dataframe", lambda *a, **k: draw(*a, **k) and {"selection": {"cells": [cell]}})
+    at = open_page("themes", corpus=CORPUS, view=state.BY_COLUMN)
+    offers = [button for button in at.button if button.label.startswith("Select")]
+    assert [button.label for button in offers] == ([] if told is None else [f"Select {told} units"])
+    asked: list[Any] = []
+    monkeypatch.setattr(selections, "offer", lambda *offered: asked.extend(offered))
+    if told:
+        offers[0].click().run()
+        corpus, ids, origin = asked
+        assert (corpus, len(ids)) == (1, told) and str(origin) == ("a" if cell[1] == "All" else "b, side: left")
+        assert not at.exception
 
 
 def test_a_coding_is_counted_by_a_column_as_themes_are(themed: Store, open_page: Open) -> None:

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from themescope.core.columns import ColumnLevel, ColumnType
+from themescope.core.labelling.operations import Origin
 from themescope.core.labelling.partition import UNASSIGNED, code_clusters, has_code
 from themescope.core.metrics.statistics import (
     LEAST_EXPECTED,
@@ -29,7 +30,7 @@ from themescope.core.records.stored import CorpusRecord, LabellingRecord
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.shared import compare_queries, queries
+from themescope.webapp.shared import compare_queries, queries, selections
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.compare_queries import Analysis, RunListing
 from themescope.webapp.shared.components import download, draw_table
@@ -180,6 +181,7 @@ def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: Run
             first = np.unique(np.stack([of.articles, codes]), axis=1, return_index=True)[1]
         found = crosstab(of.labels[kept], codes[kept], (len(of.names), len(categories)))
         st.space("stretch")
+        place = st.container(width="content")
         download(
             "CSV",
             lambda: csv_text(CELLS_HEADER, cells(found, of.names, categories)),
@@ -187,7 +189,14 @@ def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: Run
             help="Counts, expected counts, shares and residuals of all cells.",
         )
     totals = np.bincount(codes[first][codes[first] >= 0], minlength=len(categories))
-    _table(found, of.names, categories, totals, what)
+    if cell := _table(found, of.names, categories, totals, what, f"themes_cell_{of.name}_{name}_{what}"):
+        theme, category = cell
+        inside = of.ids[(of.labels == theme) & (codes >= 0 if category is None else codes == category)]
+        facts = of.names[theme] if category is None else f"{of.names[theme]}, {name}: {categories[category]}"
+        with place:
+            selections.offer_button(
+                f"Select {count(len(inside), 'unit')}", corpus.id, inside.tolist, Origin("filter", (facts,))
+            )
     p = "< 0.001" if found.p < 0.001 else f"= {found.p:.3f}"
     n = int(found.counts.sum())
     counted = f"{n:,} combinations of text, theme and category" if once else count(n, "unit")
@@ -220,9 +229,12 @@ def _few(of: Grouping, codes: Codes, categories: Sequence[str]) -> str:
 
 
 def _table(
-    found: Crosstab, names: Sequence[str], categories: Sequence[str], totals: npt.NDArray[np.int64], what: str
-) -> None:
-    """Draw counts with their percent, a row and a column of totals; or the residuals."""
+    found: Crosstab, names: Sequence[str], categories: Sequence[str], totals: npt.NDArray[np.int64], what: str, key: str
+) -> tuple[int, int | None] | None:
+    """Draw counts with their percent, a row and a column of totals; or the residuals.
+
+    Returned are theme and category, None for all, of the cell that somebody clicked.
+    """
     row_order = np.argsort(-found.counts.sum(axis=1), kind="stable")[:_MOST_ROWS]
     order = np.argsort(-totals, kind="stable")[:_MOST_COLUMNS]
     titles = distinct(["Theme", *(shorten(categories[i], _CHARS) for i in order), "All"])
@@ -247,7 +259,9 @@ def _table(
                 styled = styled.format(partial(_with_percent, int(total)), subset=pd.IndexSlice[: last - 1, [title]])
     # So narrow that phones show the first categories, too.
     config = {titles[0]: st.column_config.TextColumn(width="medium")}
-    st.dataframe(styled, height=min(38 + 35 * len(frame), _HEIGHT), hide_index=True, column_config=config)
+    height = min(38 + 35 * len(frame), _HEIGHT)
+    options: dict[str, Any] = {"on_select": "rerun", "selection_mode": "single-cell", "column_config": config}
+    clicked = st.dataframe(styled, height=height, hide_index=True, key=key, **options)
     left_out = [
         f"{len(every) - len(shown):,} smaller {noun}"
         for every, shown, noun in ((names, row_order, "themes"), (categories, order, "categories"))
@@ -255,6 +269,10 @@ def _table(
     ]
     if left_out:
         st.caption(f"{' and '.join(left_out)} are in the file only.")
+    for row, title in clicked["selection"]["cells"][:1]:
+        if isinstance(row, int) and 0 <= row < len(rows) and isinstance(title, str):
+            return int(row_order[row]), dict(zip(titles[1:-1], order.tolist(), strict=True)).get(title)
+    return None
 
 
 def _with_percent(total: int, number: int) -> str:
