@@ -344,7 +344,7 @@ def find_everything(store: Store, text: str, corpus_id: int = 0) -> list[HitGrou
     found = [
         group_of("Projects", [Result(c.name, f"{c.sentences:,} units", c.name) for c in projects]),
         *_texts(store, query, corpus_id),
-        _themes(store, query),
+        _themes(store, query, corpus_id),
         group_of("Models", [Result(m.name, m.method) for m in reversed(models)]),
     ]
     return [group for group in found if group.results]
@@ -355,12 +355,12 @@ def group_of(kind: str, results: Sequence[Result], shown: int = SHOWN) -> HitGro
     return HitGroup(kind, list(results[:shown]), min(len(results), COUNTED + 1))
 
 
-def _themes(store: Store, query: Query) -> HitGroup:
+def _themes(store: Store, query: Query, corpus_id: int) -> HitGroup:
     with store.reading() as r:
         corpora = {c.id: c.name for c in r.corpora.list()}
         runs = r.runs.themes(whole=True)
     found: dict[tuple[str, str], Result] = {}
-    for run in reversed(runs):
+    for run in sorted(reversed(runs), key=lambda run: run.found["corpus_id"] != corpus_id):
         project = corpora[run.found["corpus_id"]]
         for theme in run.found["themes"]:
             if holds(theme["name"], query):

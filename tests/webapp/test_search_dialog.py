@@ -87,6 +87,18 @@ def test_results_of_other_projects_are_counted_apart(sqlite_store: Store) -> Non
         assert counted == f"{own} in this project, {5 - own} in others"
 
 
+def test_themes_of_this_project_come_first(sqlite_store: Store) -> None:
+    corpora = [add_corpus(sqlite_store, name, 2) for name in ("one", "two")]
+    with sqlite_store.writing() as w:
+        for corpus in corpora:
+            found = {"corpus_id": corpus.id, "settings": {}, "themes": [{"name": "gun laws", "size": 2}]}
+            w.runs.add(kind="themes", digest=corpus.name, model_id=None, clusterer="iclust", seconds=1.0, config=found,
+                       assignments={})  # fmt: skip
+    for corpus in corpora:
+        (group,) = [g for g in find_everything(sqlite_store, "gun", corpus.id) if g.kind == "Themes"]
+        assert group.results[0].project == corpus.name
+
+
 def test_every_result_leads_to_a_view_of_a_page(filled_store: Store) -> None:
     for text in ("danube", "rivers", "vectors"):
         for group in find_everything(filled_store, text):

@@ -33,17 +33,16 @@ def show(record: LabellingRecord) -> None:
     found = triplets.training_labels(queries.store(), names)
     placed = sum(len(part.ids) for part in found.placed)
     st.markdown(
-        f"{count(placed, 'unit')} placed by people. Each is the pivot of triplets with a unit of its "
-        "code and one of another code. Assignments that nobody changed are not used, nor is any article of "
-        "the test split."
+        f"{count(placed, 'unit')} coded by people. The model learns that each is nearer to a unit of its code than "
+        "to one of another code. Codes that nobody changed are not used, nor is any text of the test split."
     )
     if found.contradictions:
         _contradictions(found)
     training = triplets.placed_for_training(queries.store(), found)
     if placed and not training:
         st.warning(
-            "None of these units is in an article of the training split, so there is nothing to train on. "
-            "Assign units of an article in the training split.",
+            "None of these units is in a text of the training split, so there is nothing to train on. "
+            "Code units of a text in the training split.",
             icon=":material/warning:",
         )
     sets = queries.triplet_sets()
@@ -61,7 +60,7 @@ def _other_labellings(record: LabellingRecord) -> list[str]:
     """Return the names of the other labellings of the corpus that are to be used as well."""
     known = [] if record.blind else compare_queries.labellings(record.corpus_id)
     names = [x.name for x in known if x.id != record.id and not x.blind]
-    help = "Codings of the same corpus. Pairs of units on which people contradict each other are not used."
+    help = "Codings of the same project. Pairs of units on which people contradict each other are not used."
     return st.multiselect("Also use", names, key=f"code_train_others_{record.id}", help=help) if names else []
 
 

@@ -192,8 +192,8 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
         told = f"{sure.sum():,} of {count(len(sure), 'prediction')} have a probability of {100 * _SURE:.0f} % or more"
         told += f"; {100 * held.mean():.0f} % of the {len(held):,} such held out are right." if len(held) else "."
     st.caption(
-        f"Measured on {count(found.record.labels, 'coded unit')} held out in turn, whole documents at a time; 95 % "
-        f"intervals. About {more:,} more would give +{100 * report.gain(more):.0f} points of accuracy. "
+        f"Measured on {count(found.record.labels, 'coded unit')} held out in turn, whole texts at a time; 95 % "
+        f"intervals. About {more:,} more would raise the accuracy by {100 * report.gain(more):.0f} points. "
         f"Probabilities are off by {100 * report.calibration_error:.0f} points on average. {told}"
     )
     page_link("estimates", "Estimate shares", view={"labellings": [state.record.name]})
@@ -234,7 +234,7 @@ def _vectors(state: RelabelState, found: _Predicted) -> Matrix:
 
 
 def _files(state: RelabelState) -> None:
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         page_link("report", "All predictions as a file", view={"coding": state.record.name})
         if st.button(
             "Make them a coding",
