@@ -1,6 +1,7 @@
 """The map page: what it says, what it lists, what its address keeps."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -179,6 +180,14 @@ def test_people_colour_what_they_labelled(filled_store: Store) -> None:
         wanted = {1: "floods", 2: "bridges"}.get(sentence % 3) if sentence in ids else None
         assert colouring.name(row) == (wanted or "other codes or none")
     assert colouring.paint(tones("light"), colouring.names.index("floods")) == (tones("light").colour(4), 0)
+
+
+def test_a_map_is_coloured_by_the_level_that_the_page_themes_suggests(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = [SimpleNamespace(run=SimpleNamespace(id=k), colour_name=f"{k} themes") for k in (5, 9, 19)]
+    monkeypatch.setattr(colourings.compare_queries, "analyses", lambda corpus_id: levels[1:2])
+    monkeypatch.setattr(colourings.compare_queries, "levels", lambda analysis: levels)
+    offered = colourings.of_themes(SimpleNamespace(corpus=SimpleNamespace(id=1), single=False))
+    assert [one.name for one in offered] == ["9 themes", "5 themes", "19 themes", "Confidence in the 9 themes"]
 
 
 def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> None:

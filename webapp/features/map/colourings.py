@@ -253,7 +253,8 @@ def of_themes(view: ColouredView) -> list[Option]:
         found = [*compare_queries.article_clusters(int(view.articles[0])), *found]
     for analysis in found:
         name = analysis.colour_name
-        offered += [Option(one.colour_name, partial(_themes, view, one)) for one in compare_queries.levels(analysis)]
+        suggested_first = sorted(compare_queries.levels(analysis), key=lambda one: one.run.id != analysis.run.id)
+        offered += [Option(one.colour_name, partial(_themes, view, one)) for one in suggested_first]
         offered.append(Option(f"Confidence in the {name}", partial(_confidence, view, analysis)))
     return offered
 
