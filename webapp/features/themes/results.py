@@ -109,7 +109,7 @@ def _offer_vectors(shown: Shown) -> None:
     if not older or any(best in (one.model.name, one.name) for one in shown.results.values()):
         return
     with st.container(key="themes_vectors", horizontal=True, vertical_alignment="center"):
-        st.caption(f"Vectors of {plain(shown.base.model.name)}, for articles; {plain(best)} suits lists better.")
+        st.caption(f"Found with a model for articles; {plain(best)} is made for lists such as this one.")
         if may(Right.MANAGE):
             st.button(
                 "Compute with it",
