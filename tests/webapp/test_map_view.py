@@ -149,6 +149,12 @@ def test_nonsense_in_an_address_selects_nothing(text: str) -> None:
     assert choice.parts == [] and not choice.fresh and (choice.camera is None or len(choice.camera) == 3)
 
 
+def test_a_view_of_enormous_numbers_is_none() -> None:
+    scene, choice = scene_of([4], np.eye(1, 2, dtype=np.float32), np.ones(1, np.int64)), MapState(camera=[1, 2, 3])
+    handle(canvas_of(scene, np.zeros(1, np.int64), 1), choice, "camera", [10**400, 0, 1])
+    assert choice.camera is None
+
+
 @given(st.lists(st.tuples(st.integers(-500, 500), st.integers(-500, 500)), min_size=1, max_size=20))
 def test_the_grid_holds_every_point_at_its_place(points: list[tuple[int, int]]) -> None:
     at = np.array(points, dtype=np.float32) / 7

@@ -385,7 +385,7 @@ def camera_of(value: Any) -> list[float] | None:
     """Return [x, y, units per pixel] from a value of the browser; None if it is invalid."""
     try:
         x, y, unit = (float(number) for number in value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     fits = all(np.isfinite([x, y, unit])) and 0 < unit <= UNITS and abs(x) + abs(y) <= 64 * UNITS
     return [round(x), round(y), float(f"{unit:.4g}")] if fits else None
