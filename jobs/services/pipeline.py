@@ -104,7 +104,7 @@ def cluster_article(store: Store, corpus: CorpusRecord, article: ArticleRecord, 
     """
     with store.reading() as r:
         fitted = [model.name for model in r.models.list() if model.corpus_id == corpus.id]
-    model = default_for(store, corpus.language) or [default_models()[0], *fitted][-1]
+    model = default_for(store, corpus.language) or [*default_models()[:1], *fitted][-1]
     args: dict[str, Any] = {"corpus": corpus.name, "model": model, "article": article.id}
     if not ordered:
         args["settings"] = {"order": 0.0}

@@ -103,6 +103,18 @@ def test_jobs_of_single_articles_are_no_steps(imported: Store) -> None:
     assert states(imported)["Themes"] == "none" and pipeline.working(imported) == []
 
 
+def test_an_article_is_clustered_by_a_fitted_model_without_pretrained_ones(
+    imported: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_here(imported, "train", TFIDF, quiet=True)
+    monkeypatch.setattr(pipeline, "default_models", list)
+    monkeypatch.setattr(pipeline, "default_for", lambda *_: "")
+    with imported.reading() as r:
+        corpus = r.corpora.by_name("C")
+        article = r.corpora.articles(corpus.id)[1]
+    assert pipeline.cluster_article(imported, corpus, article).args["model"] == "words"
+
+
 def test_everything_runs_after_an_import_and_is_found_again(sqlite_store: Store, tmp_path: Path) -> None:
     file = write_articles(tmp_path, 6)
     said = CliRunner().invoke(main, ["import", str(file), "--corpus", "C", "--then", "all", "--json"])
