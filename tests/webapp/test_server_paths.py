@@ -66,6 +66,15 @@ def test_a_path_outside_is_neither_previewed_nor_imported(sqlite_store: Store, o
         assert "founded" not in shown(at) and not has_import(at)
 
 
+@pytest.mark.usefixtures("allowed")
+def test_of_a_folder_with_links_outside_the_first_is_told(sqlite_store: Store, open_page: Open, folder: Path) -> None:
+    for name in ("first.md", "second.md"):
+        (folder / name).symlink_to(folder.parent / "private" / "towns.md")
+    at = typed(open_page, folder)
+    assert len(at.error) == 1 and "is not below the folders that pages may read" in shown(at)
+    assert "founded" not in shown(at) and not has_import(at)
+
+
 @pytest.mark.usefixtures("filled_store")
 @pytest.mark.parametrize(
     ("page", "query", "label"), [("import", {}, "Source"), ("train", {}, "Model folder on the server")]

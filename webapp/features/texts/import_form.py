@@ -660,10 +660,12 @@ def _on_server(text: str) -> tuple[Path, ...]:
     if path.is_dir():
         dataset = is_dataset(path)
         files = files_below(path) if dataset else attempt(lambda: files_of(path)) or []
-        # A symbolic link in the folder may lead outside of the folders that pages may read.
-        found = [allowed for file in files if (allowed := forms.server_path(str(file))) is not None]
-        if len(found) < len(files):
-            return ()
+        # A symbolic link in the folder may lead outside of the folders that pages may read; the first one is told.
+        found = []
+        for file in files:
+            if (allowed := forms.server_path(str(file))) is None:
+                return ()
+            found.append(allowed)
         return (path,) if dataset else tuple(found)
     if not path.is_file():
         st.error(f"There is no file {plain(path)} on the server.")

@@ -70,9 +70,9 @@ def by_key(verdict: Verdict) -> Callable[[TripletView], None]:
 
     def act(view: TripletView) -> None:
         at, me = view.position(), people.current_person()
-        given = queries.reviews(view.chosen).get(int(view.ids[at]), ())
         # After the last triplet there is none that a further key could mean.
-        if at + 1 < len(view.ids) or not any(r.person == me and r.verdict is verdict for r in given):
+        given = queries.reviews(view.chosen).get(int(view.ids[at]), ()) if at + 1 == len(view.ids) else ()
+        if not any(r.person == me and r.verdict is verdict for r in given):
             _give(view, at, verdict)
 
     return act
