@@ -358,7 +358,7 @@ def test_themes_are_compared_with_columns(themed: Store, open_page: Open) -> Non
 
 
 @pytest.mark.parametrize(
-    ("cell", "told"), [((0, "All"), 36), ((0, "left"), 0), ((1, "left"), 18), ((2, "left"), None), (("x", []), None)]
+    ("cell", "told"), [((0, "All"), 36), ((0, "left"), None), ((1, "left"), 18), ((2, "left"), None), (("x", []), None)]
 )
 def test_a_cell_of_the_table_leads_to_its_units(
     themed: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch, cell: tuple[Any, Any], told: int | None

@@ -193,10 +193,10 @@ def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: Run
         theme, category = cell
         inside = of.ids[(of.labels == theme) & (codes >= 0 if category is None else codes == category)]
         facts = of.names[theme] if category is None else f"{of.names[theme]}, {name}: {categories[category]}"
-        with place:
-            selections.offer_button(
-                f"Select {count(len(inside), 'unit')}", corpus.id, inside.tolist, Origin("filter", (facts,))
-            )
+        label, origin = f"Select {count(len(inside), 'unit')}", Origin("filter", (facts,))
+        if len(inside):
+            with place:
+                selections.offer_button(label, corpus.id, inside.tolist, origin)
     p = "< 0.001" if found.p < 0.001 else f"= {found.p:.3f}"
     n = int(found.counts.sum())
     counted = f"{n:,} combinations of text, theme and category" if once else count(n, "unit")
