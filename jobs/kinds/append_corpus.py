@@ -113,7 +113,7 @@ def append_corpus(args: AppendConfig, context: JobContext) -> dict[str, Any]:
     corpus = ready_corpus(context.store, args.corpus)
     with context.store.reading() as r:
         this = r.jobs.get(context.job_id)
-        others = r.jobs.list(limit=10_000, status=(JobStatus.RUNNING, JobStatus.QUEUED), kind=this.kind)
+        others = r.jobs.list(limit=None, status=(JobStatus.RUNNING, JobStatus.QUEUED), kind=this.kind)
     # A text that distinguishes the job from those of other stores, from which a bundle may come.
     job = f"{this.id} {this.created.isoformat()}"
     done = next((wave for wave in waves_of(corpus) if wave.get("job") == job), None)

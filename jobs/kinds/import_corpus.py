@@ -228,7 +228,7 @@ def open_import(args: ImportConfig, context: JobContext, stamp: str) -> CorpusRe
         if found.ready:
             raise DuplicateNameError("corpus", args.corpus)
         with context.store.reading() as r:
-            live = r.jobs.list(limit=10_000, status=(JobStatus.RUNNING, JobStatus.QUEUED))
+            live = r.jobs.list(limit=None, status=(JobStatus.RUNNING, JobStatus.QUEUED))
         for job in live:
             begun = job.id != context.job_id and (job.status is JobStatus.RUNNING or job.attempt > 0)
             imports = job.kind in KINDS and "fills-a-corpus" in KINDS.get(job.kind).tags

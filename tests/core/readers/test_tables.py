@@ -17,6 +17,7 @@ from tests.core.readers.test_hostile_values import NEAR
 from themescope.core.errors import ReadError
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.dialects import LINES, dialect_of
+from themescope.core.readers.table import TableChoice
 from themescope.core.readers.tables import TableForm, alternatives, open_table, read_sheet
 from themescope.core.types import SILENT, ReadAccount
 from themescope.jobs.services.table_files import excel_sheets
@@ -268,6 +269,22 @@ def test_codes_of_missing_answers_are_no_texts(tool: str, tmp_path: Path) -> Non
     kept = {str(value) for column in article.sentence_values.values() for value in column}
     assert not {"-9", "-1", "{question_not_shown}"} & kept
     assert reader.account.notes["texts"].startswith("column “")
+
+
+@pytest.mark.parametrize("rows", ["sentences", "documents"])
+def test_the_columns_that_are_kept_are_found_once_not_for_every_row(
+    rows: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    for name in ("values", "row"):
+        found = getattr(TableChoice, name)
+        once = lambda choice, name=name, found=found: asked.append(name) or found.fget(choice)  # noqa: E731
+        monkeypatch.setattr(TableChoice, name, property(once))
+    path = tmp_path / "a.csv"
+    path.write_text("text,place\n" + "The bus is late.,North\n" * 20)
+    read = list(REGISTRY.build("table", {"text": "text", "rows": rows}).read(path, SILENT))
+    assert sum(len(article.sentence_values.get("row", [1])) for article in read) == 20
+    assert sorted(asked) == ["row", "values"]
 
 
 def test_entities_links_and_removed_posts_are_counted(tmp_path: Path) -> None:
