@@ -180,14 +180,14 @@ class TableReader(BaseReader[TableConfig]):
                 yield number, text, values
 
     def _documents(self, path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
-        stem = self._name(path)
+        stem, places, numbered = self._name(path), choice.values, choice.row
         for number, text, values in self._texts(path, choice, rows):
             title = _line(values[choice.title]) if choice.title >= 0 else ""
             outline = Outline(title or f"{stem}, row {number}", source=path.name)
             for paragraph in text.split("\n\n"):
                 outline.paragraph(_line(paragraph))
-            kept = {name: values[place] for name, place in choice.values.items() if values[place] not in (None, "")}
-            kept |= {choice.row: number} if choice.row else {}
+            kept = {name: values[place] for name, place in places.items() if values[place] not in (None, "")}
+            kept |= {numbered: number} if numbered else {}
             yield Article(outline.title, outline.sections(), source=path.name, values=kept)
 
     def _titled(self, files: Sequence[Path], path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
@@ -199,12 +199,12 @@ class TableReader(BaseReader[TableConfig]):
             yield article_of_rows(article[0].title, article, path.name)
 
     def _sentences(self, path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[SentenceRow]:
-        kept, stem = choice.values, self._name(path)
+        stem, places, numbered = self._name(path), choice.values, choice.row
         for number, text, values in self._texts(path, choice, rows):
             title = _line(values[choice.title]) if choice.title >= 0 else ""
             section = _line(values[choice.section]) if choice.section >= 0 else ""
-            columns = {name: values[place] for name, place in kept.items()}
-            columns |= {choice.row: number} if choice.row else {}
+            columns = {name: values[place] for name, place in places.items()}
+            columns |= {numbered: number} if numbered else {}
             yield SentenceRow(f"row {number:,}", title or stem, section, _line(text), columns)
 
 

@@ -351,7 +351,7 @@ def _filled(
         return raw if own else _plain(raw, account)
 
     for number, row in rows:
-        if any(value not in (None, "") for value in row[width:]):
+        if len(row) > width and any(value not in (None, "") for value in row[width:]):
             problem = f"this row has {len(row):,} cells, but the table has {width:,} columns."
             advice = f"Put quotation marks around cells that contain the delimiter, {_CHOICES}"
             raise AmbiguousFileError(source.path, problem, f"row {number:,}", advice)
