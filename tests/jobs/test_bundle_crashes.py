@@ -71,6 +71,19 @@ def go(context: JobContext, path: Path, corpus: str = "") -> dict[str, Any]:
     return bundles.import_bundle(bundles.ImportBundleConfig(str(path), corpus), context)
 
 
+def test_an_import_that_runs_is_found_behind_a_long_queue(other: Store, bundle: Path, tmp_path: Path) -> None:
+    context = started(other, bundle, "new")
+    with other.writing() as w:
+        w.corpora.create("new", "en")
+        waiting = w.jobs.add("embed", "x", {"corpus": "elsewhere"})
+        c, jobs = w.corpora.connection, metadata.tables["job"]
+        values = dict(c.execute(sa.select(jobs).where(jobs.c.id == waiting.id)).one()._mapping)
+        c.execute(sa.insert(jobs), [values | {"id": waiting.id + n} for n in range(1, 10_001)])
+    files = {"files": [str(write_articles(tmp_path, 3))], "corpus": "new"}
+    with pytest.raises(DuplicateNameError, match=f"Job {context.job_id} is importing it"):
+        run_here(other, "import-corpus", files, quiet=True)
+
+
 @pytest.mark.parametrize("name", ["", "copy"])
 def test_what_is_being_imported_is_left_alone(
     other: Store, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
