@@ -293,8 +293,7 @@ class _Embedding:
             found = None if stored is None else np.asarray(stored[1]["vectors"], np.float16)
             if found is None or not number:
                 vectors = self._embedded(block)
-                alike = found is not None and found.shape == vectors.shape
-                if found is None or not (alike and np.allclose(found, vectors, atol=_TOLERANCE)):
+                if found is None or found.shape != vectors.shape or not np.allclose(found, vectors, atol=_TOLERANCE):
                     if not number:
                         drop_teacher(self.report)
                     if path:
