@@ -162,9 +162,10 @@ def theme_names(words: Sequence[Sequence[str]], texts: Sequence[Sequence[str]] =
         own = texts[number] if texts else ()
         central = next(iter(own), "")
         short = 0 < len(central.encode()) <= _SHORT and len(central.split()) < _FEW_WORDS
-        first = next(iter(found), "").casefold()
-        begins = first[: max(len(first) - 3, 3)]  # as in every form of the word
-        alone = len({text for text in own if begins in text.casefold()}) < 2 and len(set(own)) > _FEW
+        first = "".join(found[:1]).casefold().translate(_ALIKE).split() or [""]
+        begins = first[0][: max(len(first[0]) - 3, 3)]  # as in every form of the word
+        sharing = {text for text in own if short and begins in text.casefold().translate(_ALIKE)}
+        alone = len(sharing) < 2 and len(set(own)) > _FEW
         if short and (alone or _SAYS_LITTLE.issuperset(" ".join(found).casefold().split())):
             wanted = central
         names.append(wanted if wanted not in names else f"{wanted} ({number + 1})")
@@ -386,6 +387,8 @@ _DIGITAL = regex.compile(r"[1-9]-?(?!ST|ND|RD|TH)(?:\p{Lu}{1,2}|[dg])(?:-\p{L}+)
 _ONE_SYLLABLE = "\u1100"  # character from which on two letters may be a word of meaning: Hangul and ideographs
 _TURKISH = regex.compile("[ıİğĞ]")
 _SMALL = str.maketrans({"I": "ı", "İ": "i"})
+_ALIKE = str.maketrans({"ı": "i", "\u0307": None, "'": " "})
+"""For small letters: what names and texts may write differently, the Turkish i and what stands at an apostrophe."""
 
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 _KANJI, _HIRAGANA = regex.compile(r"\p{Han}"), regex.compile(r"\p{Hiragana}")

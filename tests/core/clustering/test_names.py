@@ -107,6 +107,22 @@ def test_texts_without_a_common_word_are_named_by_the_central_one() -> None:
     assert theme_names([("blood",)], [[*texts, "More blood"]]) == ["blood"]
 
 
+@pytest.mark.parametrize(
+    ("texts", "name"),
+    [
+        ([f"{the} driver’s strike" for the in ("The", "A", "Another", "This")], "driver's strike"),
+        ([f"The People 's Republic {text}" for text in ("grew", "fell", "wins", "may")], "People's Republic"),
+        ([f"{une} avenue de l’Opéra est vide" for une in ("Une", "Cette", "Notre", "Votre")], "avenue de Opéra"),
+        ([f"İlaç {text}" for text in ("çok pahalı", "bulunmuyor", "fiyatları arttı", "için para yok")], "ilaç"),
+        ([f"Isı {text}" for text in ("yüksek bugün", "çok düşük", "kaybı fazla", "pompası pahalı")], "ısı"),
+    ],
+)
+def test_a_word_that_texts_share_is_found_however_they_write_it(texts: list[str], name: str) -> None:
+    words = named(texts, ["cats sleep all day", "a cat and dogs", "dogs bark loud", "the dog bites cats"])
+    assert words[0][0] == name
+    assert theme_names(words[:1], [texts]) == [" · ".join(words[0])]
+
+
 def test_twins_are_told_apart() -> None:
     groups = [["The bus was late", "A bus is late", "The late bus", "My bus was full of dogs"],
               ["The bus is full", "A bus was full", "The full bus", "My bus was late for school"],
