@@ -186,7 +186,7 @@ class Archive(BaseReader[ArchiveConfig]):
         """Yield the articles of every file. Raises :class:`ReadError` if no file can be read."""
         self.account.clear()
         with tempfile.TemporaryDirectory() as folder:
-            if (dataset := packed_dataset(path, Path(folder))) is not None:
+            if (dataset := packed_dataset(path, Path(folder, path.stem))) is not None:
                 reader = REGISTRY.build("table")
                 yield from reader.read(dataset, report)
                 self.account.add(_account_of(reader, ""))

@@ -45,6 +45,8 @@ def test_a_dataset_is_unpacked_and_read(tmp_path: Path, inside: str) -> None:
     assert sorted(p.name for p in folder.rglob("*") if p.is_file()) == ["README.md", "train.parquet"]
     articles = list(REGISTRY.build(detect(folder)).read(folder, SILENT))
     assert sum(article.sentence_count() for article in articles) == 3
+    (read,) = REGISTRY.build("zip").read(archive, SILENT)
+    assert (read.title, read.source, read.sentence_count()) == ("claims", "claims", 3)
 
 
 def link(path: Path) -> Path:
