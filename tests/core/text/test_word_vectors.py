@@ -1,13 +1,12 @@
 """Tables of word vectors: look-up, unknown words, compact storage, and every file format with its damages."""
 
 import gzip
-import struct
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from themescope.core.errors import ConfigError, DataError, MissingExtraError, ReadError
 from themescope.core.text.word_vectors import WordVectors, load_word_vectors, random_vectors, token_ids
@@ -95,121 +94,73 @@ def test_leaving_out_unknown_words_keeps_the_rest_in_order(texts):
         assert np.array_equal(found, np.array(kept, np.float32).reshape(-1, 4))
 
 
-def write_glove(path, header=""):
-    lines = [f"{w} " + " ".join(repr(float(v)) for v in row) for w, row in zip(WORDS, TABLE, strict=True)]
-    path.write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
-    return path
+GLOVE = "".join(f"{w} {' '.join(map(str, row.tolist()))}\n" for w, row in zip(WORDS, TABLE, strict=True)).encode()
+BINARY = b"6 4\n" + b"".join(w.encode() + b" " + row.tobytes() + b"\n" for w, row in zip(WORDS, TABLE, strict=True))
+TENSORS = save({"vectors": TABLE.astype(np.float16)})
+VOCABULARY = ("table.vocab.txt", "".join(f"{word}\n" for word in WORDS).encode())
 
 
-def write_binary(path, cut=0):
-    rows = [w.encode() + b" " + row.tobytes() + b"\n" for w, row in zip(WORDS, TABLE, strict=True)]
-    data = b"6 4\n" + b"".join(rows)
-    path.write_bytes(data[: len(data) - cut])
-    return path
-
-
-def write_tensors(path, vocabulary=True):
-    save_file({"vectors": TABLE.astype(np.float16)}, path)
-    if vocabulary:
-        (path.parent / "table.vocab.txt").write_text("\n".join(WORDS) + "\n", encoding="utf-8")
-    return path
-
-
-@pytest.mark.parametrize("header", ["", "6 4\n"])
-def test_glove_text(tmp_path, header):
-    loaded = load_word_vectors(str(write_glove(tmp_path / "glove.txt", header)))
-    assert loaded.words == WORDS and np.allclose(loaded.table, TABLE)
-
-
-def test_glove_words_may_hold_spaces(tmp_path):
-    path = tmp_path / "glove.txt"
-    path.write_text("a 1 2 3\n. . . 4 5 6\n", encoding="utf-8")
-    assert load_word_vectors(str(path)).words == ["a", ". . ."]
-
-
-def test_word2vec_binary(tmp_path):
-    loaded = load_word_vectors(str(write_binary(tmp_path / "w2v.bin")))
-    assert loaded.words == WORDS and np.array_equal(loaded.table, TABLE)
-    assert len(load_word_vectors(str(tmp_path / "w2v.bin"), limit=2)) == 2
-
-
-def test_safetensors_with_vocabulary(tmp_path):
-    loaded = load_word_vectors(str(write_tensors(tmp_path / "table.fp16.safetensors")))
-    assert loaded.words == WORDS and np.allclose(loaded.table, TABLE, atol=1e-3)
-
-
-def test_safetensors_with_shared_rows(tmp_path):
-    path = write_tensors(tmp_path / "table.safetensors", vocabulary=False)
-    with gzip.open(tmp_path / "table.words.tsv.gz", "wt", encoding="utf-8") as stream:
-        stream.write("dog\t5\nhound\t5\nthe\t0\n")
-    loaded = load_word_vectors(str(path))
-    assert loaded.row("hound") == loaded.row("dog") == 5 and loaded.row("the") == 0
-
-
-RAW = {
-    "short line": ("table.txt", b"a 1 2 3\nb 4 5\n"),
-    "long line": ("table.txt", b"a 1 2 3\nb 4 5 6 x\n"),
-    "infinite": ("table.txt", b"a 1 2 3\nb 4 inf 6\n"),
-    "too large": ("table.txt", b"a 1 2 3\nb 4 1e999 6\n"),
-    "empty": ("table.txt", b""),
-    "no header": ("w2v.bin", b"\x00" * 300),
-    "absurd header": ("w2v.bin", b"999999999 300\n" + struct.pack("<f", 1) * 10),
-    "other ending": ("table.npy", b""),
-}
-VOCABULARIES = {
-    "short vocabulary": ("table.vocab.txt", b"one\ntwo\n"),
-    "row outside": ("table.words.tsv", b"dog\t5\ncat\t6\n"),
-}
-
-
-def broken(tmp_path, kind):
-    """A file with the damage ``kind``."""
-    if kind in RAW:
-        name, data = RAW[kind]
-        (tmp_path / name).write_bytes(data)
-        return tmp_path / name
-    if kind == "cut binary":
-        return write_binary(tmp_path / "w2v.bin", cut=9)
-    path = write_tensors(tmp_path / "table.safetensors", vocabulary=kind == "not safetensors")
-    if kind in VOCABULARIES:
-        name, data = VOCABULARIES[kind]
-        (tmp_path / name).write_bytes(data)
-    if kind == "not safetensors":
-        path.write_bytes(b"nonsense")
-    return path
+def written(folder, name, data, beside=()):
+    """A file of vectors, and perhaps one of its words; its path as text."""
+    for file, content in ((name, data), beside) if beside else ((name, data),):
+        (folder / file).write_bytes(content)
+    return str(folder / name)
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("name", "data", "beside"),
     [
-        ("short line", "table.txt, line 2: "),
-        ("long line", "table.txt, line 2: expected a word and 3 finite numbers"),
-        ("infinite", "line 2"),
-        ("too large", "line 2"),
-        ("empty", "contains no word vectors"),
-        ("cut binary", "byte 126: ends in the middle of a vector"),
-        ("no header", "does not begin with"),
-        ("absurd header", "999,999,999 words of"),
-        ("no vocabulary", "Put table.vocab.txt"),
-        ("short vocabulary", "table.vocab.txt: has 2 words for the 6 vectors"),
-        ("not safetensors", "not a readable safetensors file"),
-        ("row outside", "line 2: expected a word, a tab and a row below 6"),
-        ("other ending", "suffix"),
+        ("glove.txt", GLOVE, ()),
+        ("glove.txt", b"6 4\n" + GLOVE, ()),
+        ("w2v.bin", BINARY, ()),
+        ("table.fp16.safetensors", TENSORS, VOCABULARY),
     ],
 )
-def test_every_damage_is_named_with_its_place(tmp_path, kind, said):
+def test_tables_of_every_format_are_read(tmp_path, name, data, beside):
+    path = written(tmp_path, name, data, beside)
+    loaded = load_word_vectors(path)
+    assert loaded.words == WORDS and np.allclose(loaded.table, TABLE, atol=1e-3 if beside else 1e-8)
+    assert len(load_word_vectors(path, limit=2)) == 2
+
+
+def test_glove_words_may_hold_spaces(tmp_path):
+    assert load_word_vectors(written(tmp_path, "a.txt", b"a 1 2 3\n. . . 4 5 6\n")).words == ["a", ". . ."]
+
+
+def test_safetensors_with_shared_rows(tmp_path):
+    words = ("table.words.tsv.gz", gzip.compress(b"dog\t5\nhound\t5\nthe\t0\n"))
+    loaded = load_word_vectors(written(tmp_path, "table.safetensors", TENSORS, words))
+    assert loaded.row("hound") == loaded.row("dog") == 5 and loaded.row("the") == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "beside", "said"),
+    [
+        ("table.txt", b"a 1 2 3\nb 4 5\n", (), "table.txt, line 2: "),
+        ("table.txt", b"a 1 2 3\nb 4 5 6 x\n", (), "table.txt, line 2: expected a word and 3 finite numbers"),
+        ("table.txt", b"a 1 2 3\nb 4 inf 6\n", (), "line 2"),
+        ("table.txt", b"a 1 2 3\nb 4 1e999 6\n", (), "line 2"),
+        ("table.txt", b"", (), "contains no word vectors"),
+        ("w2v.bin", BINARY[:-9], (), "byte 126: ends in the middle of a vector"),
+        ("w2v.bin", b"\x00" * 300, (), "does not begin with"),
+        ("w2v.bin", b"999999999 300\n" + bytes(40), (), "999,999,999 words of"),
+        ("table.npy", b"", (), "suffix"),
+        ("table.safetensors", TENSORS, (), "Put table.vocab.txt"),
+        ("table.safetensors", b"nonsense", VOCABULARY, "not a readable safetensors file"),
+        ("table.safetensors", TENSORS, ("table.vocab.txt", b"one\ntwo\n"), "table.vocab.txt: has 2 words for the 6"),
+        ("table.safetensors", TENSORS, ("table.words.tsv", b"dog\t5\ncat\t6\n"), "line 2: expected a word, a tab and"),
+    ],
+)
+def test_every_damage_is_named_with_its_place(tmp_path, name, data, beside, said):
     with pytest.raises(ReadError, match=said):
-        load_word_vectors(str(broken(tmp_path, kind)))
+        load_word_vectors(written(tmp_path, name, data, beside))
 
 
-def test_a_source_that_is_nothing_says_what_could_be(tmp_path):
+def test_a_source_that_is_nothing_says_what_could_be(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="glove-6b-50d"):
         load_word_vectors(str(tmp_path / "missing.txt"))
     with pytest.raises(ConfigError, match="no sentence encoder"):
         load_word_vectors(f"distilled:{tmp_path / 'missing'}")
-
-
-def test_distilled_without_a_folder_is_the_installed_encoder(tmp_path, monkeypatch):
     monkeypatch.setattr("themescope.core.text.encoders.installed_encoder", lambda feature: tmp_path / "installed")
     with pytest.raises(ConfigError, match=r"no sentence encoder at .*installed"):
         load_word_vectors("distilled:")

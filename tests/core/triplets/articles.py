@@ -10,15 +10,8 @@ def words(name: str, n: int = 6) -> str:
 
 def section(title: str, paragraphs: int = 2, level: int = 2, tokens: int = 6, follow: int = 1) -> Section:
     """Paragraphs of one opening sentence and ``follow`` others; every sentence names its place."""
-    return Section(
-        title,
-        level,
-        tuple(
-            Paragraph("", tuple(words(f"{title}/{p}/{s}", tokens) for s in range(1 + follow)))
-            for p in range(paragraphs)
-        ),
-        (title,),
-    )
+    texts = [tuple(words(f"{title}/{p}/{s}", tokens) for s in range(1 + follow)) for p in range(paragraphs)]
+    return Section(title, level, tuple(Paragraph("", sentences) for sentences in texts), (title,))
 
 
 def article(title: str, *sections: Section, lead: bool = True, id: int = 1) -> ArticleSentences:
