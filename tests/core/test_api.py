@@ -1,5 +1,3 @@
-"""Functions of the public API: loading, encoding, themes, reproduction."""
-
 import subprocess
 import sys
 from pathlib import Path
@@ -19,18 +17,8 @@ from themescope.core.types import SILENT, Corpus, Sentence
 TEXTS = ["The river runs to the sea.", "The stream flows into the ocean.", "Taxes rose again.", ""]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A saved model without training."""
-    model = REGISTRY.build("mean-vectors", {"vocabulary_limit": 5_000}, seed=0)
-    model.fit(Corpus(), SILENT)
-    folder = tmp_path_factory.mktemp("models") / "means"
-    save_model(model, "mean-vectors", folder, {})
-    return folder
-
-
-def test_strings_and_sentences_give_the_same_vectors(folder: Path) -> None:
-    model = themescope.load(folder)
+def test_strings_and_sentences_give_the_same_vectors(folder_of_means: Path) -> None:
+    model = themescope.load(folder_of_means)
     vectors = model.encode(TEXTS)
     assert vectors.shape == (4, 50) and vectors.dtype == np.float32
     assert (vectors == model.encode([Sentence(text) for text in TEXTS])).all()
@@ -38,42 +26,42 @@ def test_strings_and_sentences_give_the_same_vectors(folder: Path) -> None:
     assert model.name == "means" and "mean-vectors" in repr(model)
 
 
-def test_the_nearest_sentence(folder: Path) -> None:
-    model = themescope.load(str(folder))
+def test_the_nearest_sentence(folder_of_means: Path) -> None:
+    model = themescope.load(str(folder_of_means))
     found = model.similar(TEXTS[0], TEXTS[1:], top_k=2)
     assert [row for row, _ in found] == [0, 1] and found[0][1] > found[1][1]
     assert model.similar(TEXTS[0], []) == []
 
 
-def test_strings_are_one_article(folder: Path, tmp_path: Path) -> None:
+def test_strings_are_one_article(folder_of_means: Path, tmp_path: Path) -> None:
     mean = REGISTRY.build("doc-mean", {}, seed=0)
-    mean.fit(Corpus(models=(themescope.load(folder).fitted,)), SILENT)
+    mean.fit(Corpus(models=(themescope.load(folder_of_means).fitted,)), SILENT)
     save_model(mean, "doc-mean", tmp_path, {})
     assert np.ptp(themescope.load(tmp_path).encode(TEXTS[:3]), axis=0).max() < 1e-5
 
 
-def test_themes_of_a_list_of_sentences(folder: Path) -> None:
+def test_themes_of_a_list_of_sentences(folder_of_means: Path) -> None:
     sentences = [f"The river {word} the sea." for word in ("meets", "joins", "feeds")]
     sentences += [f"The opera {word} a violin." for word in ("needs", "plays", "has")]
-    found = themescope.find_themes(sentences, folder, k=2, settings={"words": 1})
+    found = themescope.find_themes(sentences, folder_of_means, k=2, settings={"words": 1})
     assert len({*found.labels[:3]}) == len({*found.labels[3:]}) == 1 and found.labels[0] != found.labels[3]
     assert {theme.size for theme in found.themes} == {3}
     verbs = ("meets", "has", "crosses", "fills", "leaves", "finds", "needs", "plays")
     text = [f"The {noun} {verb} the {noun}." for noun in ("river", "violin") for verb in verbs]
-    assert themescope.find_themes(text, folder, k=2).order == 0.0
-    assert themescope.find_themes(text, folder, k=2, in_order=True).order == 0.4
+    assert themescope.find_themes(text, folder_of_means, k=2).order == 0.0
+    assert themescope.find_themes(text, folder_of_means, k=2, in_order=True).order == 0.4
     with pytest.raises(ConfigError, match="no setting called 'word'"):
-        themescope.find_themes(sentences, folder, settings={"word": 1})
+        themescope.find_themes(sentences, folder_of_means, settings={"word": 1})
 
 
-def test_themes_of_known_vectors(folder: Path) -> None:
+def test_themes_of_known_vectors(folder_of_means: Path) -> None:
     sentences = [f"The {noun} {i}." for noun in ("river", "violin") for i in range(4)]
-    vectors = themescope.encode(sentences, folder)
+    vectors = themescope.encode(sentences, folder_of_means)
     found = themescope.find_themes(sentences, k=np.int64(2), vectors=vectors)
     assert found.labels.tolist() == [found.labels[0]] * 4 + [found.labels[4]] * 4 and len(found.themes) == 2
     with pytest.raises(DataError, match="model"):
         found.predict(["A river."])
-    named = themescope.find_themes(sentences, folder, 2, vectors=vectors)
+    named = themescope.find_themes(sentences, folder_of_means, 2, vectors=vectors)
     assert named.predict(["A river."]).labels[0] == named.labels[0]
     left_out = themescope.find_themes(
         [*sentences, None], k=2, vectors=np.vstack([vectors, vectors[:1]]), invalid="drop"
@@ -81,43 +69,33 @@ def test_themes_of_known_vectors(folder: Path) -> None:
     assert left_out.labels.tolist() == [*found.labels.tolist(), -1]
     with pytest.raises(DataError, match="8 sentences and 7 vectors"):
         themescope.find_themes(sentences, k=2, vectors=vectors[1:])
-    assert themescope.similarity(sentences[:2], sentences[4:7], folder).shape == (2, 3)
+    assert themescope.similarity(sentences[:2], sentences[4:7], folder_of_means).shape == (2, 3)
 
 
-def test_the_calibration_of_a_model_decides_the_number_of_themes(folder: Path, tmp_path: Path) -> None:
+def test_the_calibration_of_a_model_decides_the_number_of_themes(folder_of_means: Path, tmp_path: Path) -> None:
     verbs = ("meets", "has", "crosses", "fills", "leaves", "finds")
     sentences = [f"The {noun} {verb} the sea." for noun in ("river", "violin", "tax") for verb in verbs]
-    model = themescope.load(folder)
+    model = themescope.load(folder_of_means)
     assert model.calibration == DEFAULT_CALIBRATION
     save_model(model.fitted, "mean-vectors", tmp_path, {})
     save_calibration(tmp_path, PairCalibration(count_intercept=float(np.log(6)), count_slope=0.0))
     found = themescope.find_themes(sentences, tmp_path), themescope.find_themes(sentences, themescope.load(tmp_path))
     assert [len(themes.themes) for themes in found] == [7, 7]
-    assert len(themescope.find_themes(sentences, folder).themes) < 7
+    assert len(themescope.find_themes(sentences, folder_of_means).themes) < 7
     assert themescope.SentenceClusterer(tmp_path).fit(sentences).n_clusters_ == 7
 
 
-def test_the_thematic_model_has_its_own_calibration() -> None:
-    assert load_calibration(paths.pretrained_folders()["thematic-wikipedia-2"]) != DEFAULT_CALIBRATION
-
-
-def test_reproduction_needs_a_known_paper(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match="Did you mean 'ed18'"):
-        themescope.reproduce("ed19", folder=tmp_path)
-
-
-def test_unknown_names_of_the_package_are_attribute_errors() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'lod'"):
-        themescope.lod  # noqa: B018
-    assert set(themescope.__all__) <= set(dir(themescope))
-
-
-def test_mistakes_are_told(folder: Path) -> None:
+def test_mistakes_are_told(folder_of_means: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="no pretrained model"):
         themescope.load("no-such-model")
     for precision, said in (("int8", "cannot compute with 8 bits"), ("int4", "fp32 or int8")):
         with pytest.raises(ConfigError, match=said):
-            themescope.load(folder, precision)
+            themescope.load(folder_of_means, precision)
+    with pytest.raises(UnknownNameError, match="Did you mean 'ed18'"):
+        themescope.reproduce("ed19", folder=tmp_path)
+    with pytest.raises(AttributeError, match="no attribute 'lod'"):
+        themescope.lod  # noqa: B018
+    assert set(themescope.__all__) <= set(dir(themescope))
 
 
 def test_a_missing_default_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -126,9 +104,10 @@ def test_a_missing_default_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_
         themescope.load()
 
 
-def test_the_default_model_is_part_of_the_installation() -> None:
+def test_the_default_model_is_part_of_the_installation_with_its_own_calibration() -> None:
     assert paths.model_folder("default").name == paths.default_model()
     assert themescope.load("default").encode(TEXTS[:3]).shape[0] == 3
+    assert load_calibration(paths.pretrained_folders()["thematic-wikipedia-2"]) != DEFAULT_CALIBRATION
 
 
 def test_a_network_can_compute_with_bytes() -> None:
@@ -138,8 +117,8 @@ def test_a_network_can_compute_with_bytes() -> None:
     assert cosines.min() > 0.999
 
 
-def test_options_of_encoding(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = themescope.load(folder, device="cpu")
+def test_options_of_encoding(folder_of_means: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = themescope.load(folder_of_means, device="cpu")
     plain = model.encode(TEXTS)
     assert (model.encode(TEXTS, batch_size=2, show_progress_bar=True, device="cpu:0") == plain).all()
     assert "Encode" in capsys.readouterr().err
@@ -155,10 +134,10 @@ def test_options_of_encoding(folder: Path, capsys: pytest.CaptureFixture[str]) -
         with pytest.raises(ConfigError, match=said):
             model.encode(TEXTS, **options)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="auto, cpu or cuda, not 'tpu'"):
-        themescope.load(folder, device="tpu")  # type: ignore[arg-type]
+        themescope.load(folder_of_means, device="tpu")  # type: ignore[arg-type]
 
 
-def test_encoders_of_other_packages_get_the_options_that_are_given() -> None:
+def test_encoders_of_other_packages_get_their_options_and_wrong_rows_are_told(folder_of_means: Path) -> None:
     class Other:
         def encode(self, sentences: str | list[str], **options: object) -> np.ndarray:
             assert options == {"batch_size": 7}
@@ -167,8 +146,6 @@ def test_encoders_of_other_packages_get_the_options_that_are_given() -> None:
     assert themescope.encode(TEXTS, Other(), batch_size=7).shape == (4, 3)
     assert themescope.encode(TEXTS[0], Other(), batch_size=7).shape == (3,)
 
-
-def test_an_encoder_that_returns_other_rows_is_told(folder: Path) -> None:
     class Wrong:
         def encode(self, sentences: list[str]) -> np.ndarray:
             return np.zeros(3)

@@ -1,5 +1,3 @@
-"""Types of columns: what is inferred, what a person may choose, and that values survive."""
-
 from datetime import UTC, datetime
 
 import numpy as np
@@ -71,13 +69,10 @@ def test_a_person_may_choose_another_type() -> None:
     assert typed(["1,5", "2,000"], N, numbers.format).tolist()[1] == 2000
 
 
-def test_a_time_zone_counts() -> None:
-    values: list[Value] = ["2020-01-01T01:00:00+01:00", "2020-01-01 00:00:00.25"]
-    array = typed(values, D, profile(values).format)
+def test_time_zones_halves_of_the_day_and_years_of_two_digits_count() -> None:
+    zoned: list[Value] = ["2020-01-01T01:00:00+01:00", "2020-01-01 00:00:00.25"]
+    array = typed(zoned, D, profile(zoned).format)
     assert plain_values(D, array) == [datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, 0, 0, 0, 250_000, UTC)]
-
-
-def test_halves_of_the_day_and_years_of_two_digits() -> None:
     values: list[Value] = ["12/31/99, 12:05 AM", "1/5/24, 12:05 PM", "1/5/24, 1:05 pm"]
     found = plain_values(D, typed(values, D, profile(values).format))
     noon = [datetime(2024, 1, 5, hour, 5, tzinfo=UTC) for hour in (12, 13)]

@@ -9,16 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.config import (
-    Config,
-    OptionInfo,
-    config_from_dict,
-    digest_of,
-    label_of,
-    option,
-    options,
-    parse_value,
-)
+from themescope.core.config import Config, OptionInfo, config_from_dict, digest_of, label_of, option, parse_value
 from themescope.core.errors import ConfigError
 
 
@@ -90,9 +81,11 @@ def test_refuses_nonsense_with_a_sentence(settings, sentence):
         config_from_dict(Kettle, settings)
 
 
-def test_settings_that_are_no_mapping_are_refused():
+def test_no_mapping_and_an_unknown_name_are_refused():
     with pytest.raises(ConfigError, match="Settings are names with values"):
         config_from_dict(Kettle, "litres")
+    with pytest.raises(ConfigError, match="Did you mean 'colour'"):
+        parse_value(Kettle, "color", "red")
 
 
 @dataclass(frozen=True)
@@ -127,16 +120,6 @@ def test_a_setting_is_called_as_its_widget_and_as_set_calls_it():
 )
 def test_command_line_values(name, text, value):
     assert parse_value(Kettle, name, text) == value
-
-
-def test_command_line_names_the_nearest_setting():
-    with pytest.raises(ConfigError, match="Did you mean 'colour'"):
-        parse_value(Kettle, "color", "red")
-
-
-def test_options_know_help_range_and_unit():
-    _, kind, info = options(Kettle)["litres"]
-    assert (kind, info.help, info.low, info.high, info.unit) == (float, "How much it holds.", 0.1, 5, "l")
 
 
 @given(st.dictionaries(st.text(), st.integers() | st.text()))

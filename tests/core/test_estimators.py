@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -50,26 +49,11 @@ def test_identical_sentences_count_once_and_share_a_cluster(clusterer):
         clusterer.fit(["Same", "same."] * 3)
 
 
-def test_parameters_can_be_read_set_and_cloned():
-    clusterer = themescope.SentenceClusterer("default", k=4, clusterer="ward", seed=3)
-    assert clusterer.get_params() == {
-        "model": "default", "k": 4, "clusterer": "ward", "settings": None, "seed": 3, "text": None,
-        "invalid": "error", "n_clusters": None, "random_state": None,
-    }  # fmt: skip
-    copy = clone(clusterer).set_params(k=5)
-    assert (copy.k, copy.clusterer, clusterer.k) == (5, "ward", 4)
-    assert "k=4" in repr(clusterer)
-
-
-def test_vectors_may_be_given_in_place_of_sentences():
+def test_vectors_may_be_given_and_text_is_placed_among_those_of_the_same_model_only():
     vectors = LetterEncoder().encode(SENTENCES)
     dense = themescope.SentenceClusterer(k=2).fit_predict(vectors)
     assert dense.tolist() == [0, 1] * 4
     assert (themescope.SentenceClusterer(k=2).fit_predict(sparse.csr_array(vectors)) == dense).all()
-
-
-def test_text_is_placed_among_fitted_vectors_of_the_same_model_only():
-    vectors = LetterEncoder().encode(SENTENCES)
     assert themescope.SentenceClusterer(LetterEncoder(), k=2).fit(vectors).predict(["floods", "an opera"]).tolist() == [
         0,
         1,
@@ -92,6 +76,11 @@ def test_predict_assigns_new_sentences_to_the_nearest_cluster(clusterer):
     assert clusterer.predict(["floods again", "an opera"]).tolist() == [0, 1]
     with pytest.raises(NotFittedError):
         themescope.SentenceClusterer().predict(SENTENCES)
+    assert clusterer.fit(SENTENCES).n_features_in_ == 2
+    with pytest.raises(DataError, match="X has 3 features, but SentenceClusterer is expecting 2"):
+        clusterer.predict(np.ones((1, 3)))
+    with pytest.raises(DataError, match="NaN"):
+        themescope.SentenceClusterer(k=2).fit(np.full((4, 2), np.nan))
 
 
 def test_the_number_of_clusters_is_chosen_and_explained():
@@ -104,41 +93,31 @@ def test_the_number_of_clusters_is_chosen_and_explained():
     assert alone.labels_.tolist() == [0] and "too few" in alone.reason_
 
 
-@pytest.mark.parametrize("k", ["many", 2.5, True, None])
-def test_a_wrong_number_of_clusters_is_refused(k):
-    with pytest.raises(ConfigError, match="k must be a whole number or 'auto'"):
-        themescope.SentenceClusterer(LetterEncoder(), k=k).fit(SENTENCES)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        *(({"k": k}, "k must be a whole number or 'auto'") for k in ("many", 2.5, True, None)),
+        *(({"random_state": seed}, "seed must be a whole number") for seed in (-1, 0.5, True, "a")),
+        ({"random_state": np.random.RandomState(0)}, "seed must be a whole number"),
+        ({"model": 7}, "encode method"),
+        ({"settings": {"restart": 1}}, "restarts"),
+        ({"k": 9}, "8 sentences"),
+    ],
+)
+def test_wrong_options_are_refused(options, said):
+    with pytest.raises((ConfigError, DataError), match=said):
+        themescope.SentenceClusterer(**({"model": LetterEncoder(), "k": 2} | options)).fit(SENTENCES)
+    if "random_state" in options:
+        with pytest.raises(ConfigError, match=said):
+            themescope.find_themes(SENTENCES, LetterEncoder(), seed=options["random_state"])
 
 
-@pytest.mark.parametrize("seed", [-1, 0.5, True, "a", np.random.RandomState(0)])
-def test_a_wrong_seed_is_refused(seed):
-    with pytest.raises(ConfigError, match="seed must be a whole number"):
-        themescope.SentenceClusterer(LetterEncoder(), k=2, random_state=seed).fit(SENTENCES)
-    with pytest.raises(ConfigError, match="seed must be a whole number"):
-        themescope.find_themes(SENTENCES, LetterEncoder(), seed=seed)
-
-
-def test_wrong_models_settings_and_sizes_are_refused():
-    with pytest.raises(ConfigError, match="encode method"):
-        themescope.SentenceClusterer(model=7, k=2).fit(SENTENCES)
-    with pytest.raises(ConfigError, match="restarts"):
-        themescope.SentenceClusterer(LetterEncoder(), k=2, settings={"restart": 1}).fit(SENTENCES)
-    with pytest.raises(DataError, match="8 sentences"):
-        themescope.SentenceClusterer(LetterEncoder(), k=9).fit(SENTENCES)
-
-
-def test_the_vectorizer_works_in_a_pipeline_before_an_estimator_of_scikit_learn():
+def test_both_are_steps_of_pipelines_of_scikit_learn():
     pipeline = make_pipeline(themescope.SentenceVectorizer(LetterEncoder()), KMeans(2, n_init=3, random_state=0))
     labels = pipeline.fit_predict(SENTENCES)
     assert len({*labels[::2]}) == len({*labels[1::2]}) == 1 and labels[0] != labels[1]
-
-
-def test_the_clusterer_is_the_last_step_of_a_pipeline():
     pipeline = make_pipeline(themescope.SentenceVectorizer(LetterEncoder()), themescope.SentenceClusterer(k=2))
     assert pipeline.fit_predict(SENTENCES).tolist() == [0, 1] * 4
-
-
-def test_a_vectorizer_must_be_fitted():
     with pytest.raises(NotFittedError):
         themescope.SentenceVectorizer(LetterEncoder()).transform(SENTENCES)
 
@@ -159,11 +138,3 @@ def test_the_vectorizer_is_checked_as_an_estimator_of_texts():
     """Checks on matrices do not apply to it, as to the vectorizers of scikit-learn."""
     found = check_estimator(themescope.SentenceVectorizer(LetterEncoder()), on_skip=None, on_fail=None)
     assert {one["status"] for one in found} == {"passed"}
-
-
-def test_the_number_of_dimensions_is_kept_and_checked(clusterer):
-    assert clusterer.fit(SENTENCES).n_features_in_ == 2
-    with pytest.raises(DataError, match="X has 3 features, but SentenceClusterer is expecting 2"):
-        clusterer.predict(np.ones((1, 3)))
-    with pytest.raises(DataError, match="NaN"):
-        themescope.SentenceClusterer(k=2).fit(np.full((4, 2), np.nan))

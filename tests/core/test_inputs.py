@@ -13,11 +13,9 @@ from scipy import sparse
 
 import themescope
 from themescope.core.errors import ConfigError, DataError, ThemescopeError
-from themescope.core.models import REGISTRY
-from themescope.core.models.artifact import save_model
 from themescope.core.sentence_model import SentenceModel
 from themescope.core.text.sentence_lists import read_sentences
-from themescope.core.types import SILENT, Corpus, Sentence
+from themescope.core.types import Sentence
 
 TEXTS = ["The river runs to the sea.", "The stream flows to the river.", "An opera is music.", "Violins make music."]
 FRAME = pd.DataFrame({"id": [1, 2, 3, 4], "answer": TEXTS}, index=[7, 7, 8, 9])
@@ -93,14 +91,6 @@ INPUTS: dict[str, tuple[Callable[[], Any], dict[str, Any], str | tuple[str, str,
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> SentenceModel:
-    folder = tmp_path_factory.mktemp("models") / "means"
-    means = REGISTRY.build("mean-vectors", {"vocabulary_limit": 5_000}, seed=0).fit(Corpus(), SILENT)
-    save_model(means, "mean-vectors", folder, {})
-    return themescope.load(folder)
-
-
 def encoded(given: Any, model: SentenceModel, options: dict[str, Any]) -> Iterable[Any]:
     vectors = model.encode(given, **options)
     return [vectors] if vectors.ndim == 1 else vectors
@@ -118,37 +108,32 @@ def themed(given: Any, model: SentenceModel, options: dict[str, Any]) -> Iterabl
     "number, use", list(enumerate([encoded, clustered, themed])), ids=["encode", "cluster", "find_themes"]
 )
 @pytest.mark.parametrize("kind", INPUTS)
-def test_every_kind_of_input(kind: str, number: int, use: Callable[..., Any], model: SentenceModel) -> None:
+def test_every_kind_of_input(kind: str, number: int, use: Callable[..., Any], means: SentenceModel) -> None:
     make, options, results = INPUTS[kind]
     wanted = results if isinstance(results, str) else results[number]
     sizes = {ROWS: 4, ONE: 1, EMPTY: 0}
     if wanted in sizes:
-        assert len(use(make(), model, options)) == sizes[wanted]
+        assert len(use(make(), means, options)) == sizes[wanted]
         return
     with pytest.raises(ThemescopeError) as error:
-        use(make(), model, options)
+        use(make(), means, options)
     assert wanted in str(error.value)
 
 
-def test_a_data_error_is_a_value_error(model: SentenceModel) -> None:
-    with pytest.raises(ValueError, match="Row 0"):
-        model.encode([None])  # type: ignore[list-item]
-
-
-def test_what_is_no_sentence_is_left_out_and_counted_when_asked(model: SentenceModel) -> None:
+def test_what_is_no_sentence_is_left_out_and_counted_when_asked(means: SentenceModel) -> None:
     given = pd.Series([None, TEXTS[0], "", TEXTS[1], 3, *TEXTS[2:], float("nan"), pd.NaT], dtype=object)
-    plain = themescope.find_themes(TEXTS, model, 2)
-    found = themescope.find_themes(given, model, 2, invalid="drop")
+    plain = themescope.find_themes(TEXTS, means, 2)
+    found = themescope.find_themes(given, means, 2, invalid="drop")
     assert found.left_out == {"no text": 4, "number": 1}
     assert found.labels.tolist() == [-1, plain.labels[0], -1, plain.labels[1], -1, *plain.labels[2:], -1, -1]
     assert [given[row] for theme in found.themes for row in theme.central] == [
         TEXTS[row] for theme in plain.themes for row in theme.central
     ]
-    clusterer = themescope.SentenceClusterer(model, k=2, invalid="drop").fit(given)
+    clusterer = themescope.SentenceClusterer(means, k=2, invalid="drop").fit(given)
     assert clusterer.labels_.tolist() == [-1, 0, -1, 0, -1, 1, 1, -1, -1]
     assert clusterer.predict([None, TEXTS[3]]).tolist() == [-1, 1]
     with pytest.raises(ConfigError, match="invalid must be 'error' or 'drop', not 'ignore'"):
-        themescope.find_themes(given, model, 2, invalid="ignore")  # type: ignore[arg-type]
+        themescope.find_themes(given, means, 2, invalid="ignore")  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"a list, not a sentence\. Correct it\.$"):
         read_sentences([[]], invalid="drop")  # type: ignore[list-item]
 
@@ -159,6 +144,8 @@ def test_texts_are_those_that_an_import_would_store() -> None:
         read_sentences(["climate", "half \ud83d"])
 
 
-def test_one_string_is_one_sentence(model: SentenceModel) -> None:
-    assert themescope.encode(TEXTS[0], model).shape == (50,)
-    assert themescope.SentenceVectorizer(model).fit_transform(TEXTS[0]).shape == (1, 50)
+def test_one_string_is_one_sentence_and_a_data_error_a_value_error(means: SentenceModel) -> None:
+    assert themescope.encode(TEXTS[0], means).shape == (50,)
+    assert themescope.SentenceVectorizer(means).fit_transform(TEXTS[0]).shape == (1, 50)
+    with pytest.raises(ValueError, match="Row 0"):
+        means.encode([None])  # type: ignore[list-item]

@@ -19,13 +19,10 @@ def card(id):
     return Card(id, id.title(), "s", "here", "collections:Counter", "tests.core.test_config:Kettle")
 
 
-def test_unknown_id_names_the_nearest():
+def test_an_unknown_id_names_the_nearest_and_a_second_one_is_refused():
     registry = Registry("method", [card("mean-vectors"), card("tfidf")])
     with pytest.raises(UnknownNameError, match="Did you mean 'mean-vectors'"):
         registry.get("mean-vector")
-
-
-def test_duplicate_is_refused():
     with pytest.raises(DuplicateNameError, match="exists already"):
         Registry("method", [card("tfidf"), card("tfidf")])
 

@@ -64,10 +64,12 @@ def test_no_single_move_and_no_merge_improves_the_partition(n: int, seed: int) -
             assert within(weights, np.where(labels == a, b, labels)) <= found + 1e-6
 
 
-def test_weights_of_one_sign() -> None:
+def test_partitions_of_weights_of_one_sign_and_too_many_sentences() -> None:
     assert best_partition(np.ones((6, 6)), None).tolist() == [0] * 6
     assert best_partition(-np.ones((6, 6)), None).tolist() == list(range(6))
     assert best_partition(np.ones((1, 1)), None).tolist() == [0]
+    with pytest.raises(DataError, match="too many"):
+        REGISTRY.build("correlation").fit_predict(np.ones((12_001, 1)), None, 0)
 
 
 @pytest.mark.parametrize("k", [6, 20])
@@ -87,11 +89,6 @@ def test_a_lower_offset_never_gives_fewer_clusters() -> None:
         for offset in (3.0, 1.4, -3.0)
     ]
     assert found == sorted(found)
-
-
-def test_too_many_sentences() -> None:
-    with pytest.raises(DataError, match="too many"):
-        REGISTRY.build("correlation").fit_predict(np.ones((12_001, 1)), None, 0)
 
 
 def test_equal_clusters_without_noise_have_one_dimension_less_than_clusters() -> None:

@@ -1,5 +1,3 @@
-"""Planning, regressions and the report of estimates."""
-
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -66,23 +64,17 @@ def test_replication_in_a_fresh_interpreter_gives_the_same_digits(tmp_path: Path
     assert ("\tleast\t" in run.stdout) == case.startswith("open")
 
 
-def test_the_script_needs_numpy_alone_and_says_so() -> None:
+def test_the_script_needs_numpy_alone_and_notes_are_comments_of_it() -> None:
     script = replication_files(UNITS, PARTIES)["replicate.py"]
     imported = {
         line.split()[1].split(".")[0] for line in script.splitlines() if line.strip().startswith(("import ", "from "))
     }
     assert imported - sys.stdlib_module_names == {"numpy"}
     assert "pip install numpy" in script[:300]
-
-
-def test_a_group_with_the_name_of_the_line_of_all_units() -> None:
+    noted = replication_files(UNITS, PARTIES, notes=["Holds for “a\nraise SystemExit”\x0c\x85\u2028."])["replicate.py"]
+    assert "# Holds for “a raise SystemExit” .\n" in noted and "\nraise SystemExit”" not in noted
     with pytest.raises(DataError, match="Rename the group"):
         replication_files(UNITS, ["all units"] * 3000)
-
-
-def test_notes_are_comments_of_the_script_whatever_is_in_them() -> None:
-    script = replication_files(UNITS, PARTIES, notes=["Holds for “a\nraise SystemExit”\x0c\x85\u2028."])["replicate.py"]
-    assert "# Holds for “a raise SystemExit” .\n" in script and "\nraise SystemExit”" not in script
 
 
 def test_methods_paragraph() -> None:
@@ -124,21 +116,18 @@ def test_labels_as_planned_reach_the_margin() -> None:
     assert np.mean(reached) == pytest.approx(0.04, rel=0.1)
 
 
-def test_more_labels_where_the_machine_is_unsure() -> None:
+def test_documents_and_an_unsure_machine_cost_labels() -> None:
     units = Study(0.5, 0.98, 0.3, labels=400, documents=6000).draw(np.random.default_rng(1))
     planned = plan(units, ["A"] * 6000, 0.02)
     no, yes = planned.strata
     assert (no.coded, yes.coded) == (False, True)
     assert (yes.labels + yes.more) / yes.units > 2 * (no.labels + no.more) / no.units
+    alike = Study(0.3, documents=60, per_document=100, correlation=0.3, labels=300).draw(np.random.default_rng(5))
+    apart = CodedUnits(alike.labels, alike.codes, alike.probabilities)
+    assert plan(alike, ["A"] * 6000, 0.06).more > plan(apart, ["A"] * 6000, 0.06).more
 
 
-def test_without_labels_the_worst_case() -> None:
-    n = 10_000
-    planned = plan(CodedUnits(np.full(n, np.nan), None), groups_of(n), 0.03)
-    assert [(s.group, s.labels, s.more) for s in planned.strata] == [("A", 0, 1068), ("B", 0, 1068)]
-
-
-def test_labels_that_there_are_count_and_the_group_is_the_limit() -> None:
+def test_labels_that_there_are_count_and_without_any_it_is_the_worst_case() -> None:
     units = CodedUnits(np.where(np.arange(400) < 100, np.arange(400) % 2, np.nan), None, np.full(400, 0.25))
     planned = plan(units, ["A"] * 200 + ["B"] * 180 + [""] * 20, 0.1)
     first, second = planned.strata
@@ -147,12 +136,9 @@ def test_labels_that_there_are_count_and_the_group_is_the_limit() -> None:
     assert everything.more == 100 + 180 and everything.expected["A"] > 0.01
     with pytest.raises(DataError, match="margin"):
         plan(units, ["A"] * 400, 3)
-
-
-def test_documents_cost_labels() -> None:
-    alike = Study(0.3, documents=60, per_document=100, correlation=0.3, labels=300).draw(np.random.default_rng(5))
-    apart = CodedUnits(alike.labels, alike.codes, alike.probabilities)
-    assert plan(alike, ["A"] * 6000, 0.06).more > plan(apart, ["A"] * 6000, 0.06).more
+    n = 10_000
+    planned = plan(CodedUnits(np.full(n, np.nan), None), groups_of(n), 0.03)
+    assert [(s.group, s.labels, s.more) for s in planned.strata] == [("A", 0, 1068), ("B", 0, 1068)]
 
 
 def study(random: np.random.Generator, n: int = 3000) -> tuple[CodedUnits, dict[str, object], np.ndarray]:
@@ -190,16 +176,13 @@ def test_all_labels_give_the_logistic_regression_of_the_labels() -> None:
     assert found.corrected == found.people
 
 
-def test_too_few_labels_and_missing_values() -> None:
+def test_too_few_labels_missing_values_and_a_perfect_column() -> None:
     units, columns, _ = study(np.random.default_rng(3), 60)
     year = np.where(np.arange(60) < 4, np.nan, columns["year"])
     found = regression(units, columns | {"year": year})
     assert found.people is None and found.corrected is None and found.machine is not None
     assert found.warnings[0] == "4 units without a value in a column left out." and found.units == 56
     assert "3 coefficients need at least 15" in found.warnings[-1]
-
-
-def test_a_column_that_predicts_the_code_perfectly() -> None:
     units, _, truth = study(np.random.default_rng(3), 500)
     found = regression(CodedUnits(truth, units.codes, np.ones(500)), {"same": truth})
     assert found.people is None and "perfectly" in found.warnings[0]

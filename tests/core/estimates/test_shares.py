@@ -31,7 +31,7 @@ def test_interval_covers_the_truth_and_is_no_wider_than_peoples(name: str) -> No
         assert not any(one.machine.low <= study.share <= one.machine.high for one in found)
 
 
-def test_labels_at_random_and_not() -> None:
+def test_labels_that_are_not_sampled_at_random_are_told_or_left_out() -> None:
     units = Study().draw(np.random.default_rng(1))
     found = share(units)
     assert found.warnings == () and (found.units, found.labels) == (3000, 300)
@@ -39,10 +39,6 @@ def test_labels_at_random_and_not() -> None:
     unknown = CodedUnits(units.labels, units.codes, None, units.documents)
     assert share(unknown).warnings == (NOT_RANDOM,)
     assert share(unknown).corrected == found.corrected
-
-
-def test_labels_of_unknown_probability_are_left_out_and_counted() -> None:
-    units = Study().draw(np.random.default_rng(1))
     chosen = np.flatnonzero(np.isnan(units.labels))[:7]
     labels, probabilities = units.labels.copy(), units.probabilities.copy()
     labels[chosen], probabilities[chosen] = 1, np.nan

@@ -1,5 +1,3 @@
-"""Agreement against numbers computed by hand."""
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,18 +21,13 @@ def labels(*values: int) -> np.ndarray:
 ONE = np.zeros(6, dtype=np.int64)
 
 
-def test_perfect_agreement_whatever_the_clusters_are_called() -> None:
+def test_agreement_of_partitions_by_hand() -> None:
     a, b = labels(0, 0, 1, 1, 2, 2), labels(7, 7, 3, 3, 5, 5)
     found = compare(a, b, ONE)
     assert found.ari is not None and found.ami is not None
     assert found.ari.value == pytest.approx(1.0)
     assert found.ami.value == pytest.approx(1.0)
     assert pair_alpha([a, b], ONE).value == pytest.approx(1.0)
-
-
-def test_disagreement_by_hand() -> None:
-    # {1,2},{3} against {1},{2,3}: of three pairs one is apart for both, two are judged differently.
-    # D_o = (2+2)/6, D_e = 2·2·4/(6·5), alpha = 1 - (4/6)/(16/30) = -1/4.
     a, b = labels(0, 0, 1), labels(0, 1, 1)
     assert pair_alpha([a, b], ONE[:3]).value == pytest.approx(-0.25)
     # Total disagreement: one puts all together, the other all apart. N1 = N0 = 3, D_o = 1, D_e = 18/30.
@@ -105,21 +98,16 @@ def test_disputes_are_of_codes_or_of_matched_clusters() -> None:
     assert dispute([a, swapped], [names, names]).tolist() == [0.5] * 4 + [0, 0], "codes have"
 
 
-# --- codes with common names ------------------------------------------------------------------------------------------
-
 CODES = {1: "Politics", 2: "Religion", 3: "Economy"}
 
 
-def test_clusters_with_the_same_name_are_one_code_whatever_their_numbers_are() -> None:
+def test_clusters_with_the_same_name_are_one_code_and_without_common_names_there_is_no_agreement() -> None:
     a, b = labels(1, 1, 2, 2, 3, -1), labels(7, 7, 5, 5, 7, 7)
     found = common_codes([a, b], [CODES, {7: " politics", 5: "Religion"}])
     assert found is not None
     (first, second), codes, own = found.labels, found.names, found.own
     assert first.tolist() == [0, 0, 1, 1, 2, -1] and second.tolist() == [0, 0, 1, 1, 0, 0]
     assert codes == ["Politics", "Religion", "Economy"] and own == ["Economy"]
-
-
-def test_partitions_without_common_names_have_no_agreement_on_codes() -> None:
     a, b = labels(1, 1, 2, 2), labels(1, 1, 2, 2)
     assert agreement_on_codes([a, b], [CODES, {1: "bridge", 2: "river"}], ONE[:4]) is None
     assert agreement_on_codes([a, b], [{1: "", 2: ""}, {1: "", 2: ""}], ONE[:4]) is None

@@ -1,17 +1,13 @@
-"""Re-clustering a part, themes and sub-themes, dismissals: a partition in two levels, and every step can be undone."""
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.labelling.test_labelling import Choose, LabellingSession, at
 from themescope.core.errors import DataError
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import apply, misplaced
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
-from themescope.core.types import Ids
 
 IDS = np.arange(10, 30)
 CLUSTERS = [Cluster(1, "Past", 0), Cluster(2, "War", 1, 1), Cluster(3, "Art", 2, 1), Cluster(4, "Money", 3)]
@@ -27,9 +23,6 @@ def parents(partition: Partition) -> dict[int, int | None]:
 
 def done(partition: Partition, operation: op.Operation) -> Partition:
     return apply(partition, operation.change_set)
-
-
-# ---------------------------------------------------------------- re-clustering a part
 
 
 @given(
@@ -75,10 +68,7 @@ def test_clusters_that_become_one_part_leave_no_empty_cluster_and_no_lost_sub_th
     assert after.clusters[4].name == "Both" and after.members(4).tolist() == sorted(ids)
 
 
-# ---------------------------------------------------------------- two levels
-
-
-def test_clusters_are_grouped_moved_out_and_dissolved() -> None:
+def test_clusters_are_grouped_moved_out_and_dissolved_and_either_level_is_shown() -> None:
     p = made()
     grouped = done(p, coding.put_under(p, [4], 1))
     assert parents(grouped) == {1: None, 2: 1, 3: 1, 4: 1}
@@ -94,50 +84,7 @@ def test_clusters_are_grouped_moved_out_and_dissolved() -> None:
     with pytest.raises(DataError, match="Choose codes"):
         coding.group(p, [coding.ClusterGroup("Nothing", ())], 5)
     assert not coding.put_under(p, [1], 1).change_set and not coding.dissolve(p, 4).change_set
-
-
-def test_either_level_can_be_shown() -> None:
-    p = made()
     assert coding.at_theme_level(p).numbers.tolist() == [1] * 12 + [4] * 6 + [UNASSIGNED] * 2
     assert sorted(coding.at_theme_level(p).clusters) == [1, 4]
     assert [c.number for c in coding.in_order(p)] == [1, 2, 3, 4]
     assert coding.with_sub_themes(p, [1]) == [1, 2, 3]
-
-
-# ---------------------------------------------------------------- any sequence of operations
-
-place = st.integers(0, 6)
-some_places = st.lists(place, max_size=3)
-some = st.lists(st.sampled_from(IDS.tolist()), max_size=8, unique=True).map(lambda ids: np.array(ids, dtype=np.int64))
-name = st.sampled_from(["One", "Two", "Past", "War"])
-
-
-def all_at(partition: Partition, places: list[int]) -> list[int]:
-    return [at(partition, where) for where in places]
-
-
-def in_two(partition: Partition, ids: Ids, number: int) -> op.Operation:
-    return op.recluster(partition, [(f"a{number}", ids[::2]), (f"b{number}", ids[1::2])], number)
-
-
-intentions: st.SearchStrategy[Choose] = st.one_of(
-    st.builds(lambda i, w: lambda p, n: op.assign(p, i, at(p, w)), some, place),
-    st.builds(lambda v, w: lambda p, n: op.merge(p, all_at(p, v), at(p, w)), some_places, place),
-    st.builds(lambda w: lambda p, n: op.delete(p, at(p, w)), place),
-    st.builds(lambda w, t: lambda p, n: op.rename(p, at(p, w), t), place, name),
-    st.builds(lambda i: lambda p, n: in_two(p, i, n), some),
-    st.builds(lambda w: lambda p, n: in_two(p, p.members(at(p, w)), n), place),
-    st.builds(lambda v, w: lambda p, n: coding.put_under(p, all_at(p, v), at(p, w)), some_places, place),
-    st.builds(
-        lambda v, t: lambda p, n: coding.group(p, [coding.ClusterGroup(t, tuple(all_at(p, v)))], n), some_places, name
-    ),
-    st.builds(lambda v: lambda p, n: coding.move_out(p, all_at(p, v)), some_places),
-    st.builds(lambda w: lambda p, n: coding.dissolve(p, at(p, w)), place),
-)
-
-
-@given(st.lists(st.one_of(intentions, st.just("undo")), max_size=12))
-def test_any_sequence_leaves_two_levels_and_can_be_undone(actions: list[Choose | str]) -> None:
-    labelling = LabellingSession(made())
-    labelling.act(actions)
-    labelling.check_history()

@@ -113,11 +113,16 @@ def test_batches_have_every_text_once_and_are_small(sizes: list[int], most: int)
         assert len(batch) == 1 or sum(sizes[place] for place in batch) <= BATCH_CHARACTERS
 
 
-def test_the_best_prompt_is_chosen_and_its_accuracy_measured_on_held_out_folds() -> None:
+def test_the_best_prompt_is_chosen_and_measured_on_held_out_folds_of_whole_documents() -> None:
     random = np.random.default_rng(0)
     right = np.stack([random.random(400) < 0.6, random.random(400) < 0.9])
     found = compare_prompts(right, np.arange(400))
     assert found.best == 1 and found.chosen.value == right[1].mean() == found.accuracy[1].value
+    documents = np.repeat(np.arange(6), 4)
+    found = compare_prompts(np.ones((2, 24), np.bool_), documents)
+    assert found.best == 0 and found.chosen.n == 6
+    with pytest.raises(DataError, match="there are 9"):
+        compare_prompts(np.ones((2, 9), np.bool_), np.arange(9))
 
 
 def test_choosing_among_prompts_that_guess_is_not_rewarded() -> None:
@@ -129,11 +134,3 @@ def test_choosing_among_prompts_that_guess_is_not_rewarded() -> None:
         best.append(found.accuracy[found.best].value)
         chosen.append(found.chosen.value)
     assert np.mean(best) > 0.58 and abs(np.mean(chosen) - 0.5) < 0.04
-
-
-def test_documents_stay_whole_and_few_sentences_are_refused() -> None:
-    documents = np.repeat(np.arange(6), 4)
-    found = compare_prompts(np.ones((2, 24), np.bool_), documents)
-    assert found.best == 0 and found.chosen.n == 6
-    with pytest.raises(DataError, match="there are 9"):
-        compare_prompts(np.ones((2, 9), np.bool_), np.arange(9))

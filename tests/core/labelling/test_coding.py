@@ -61,13 +61,20 @@ def with_two() -> Partition:
     return done(p, coding.add_code(p, ids(2), 3, free(p)))
 
 
-def test_a_sentence_has_several_codes() -> None:
+def test_a_sentence_has_several_codes_and_each_set_of_codes_is_one_cluster() -> None:
     p = with_two()
     assert given_to(p)[:3] == [{"Housing", "Rent"}, {"Housing", "Rent", "Tax"}, {"Rent"}]
     assert code_sizes(p) == {1: 2, 2: 4, 3: 2}
     assert p.clusters[4].name == "Housing + Rent"
     assert has_code(p, 2).tolist() == [True] * 4 + [False] * 4
     assert [*code_clusters(p)] == [1, 2, 3]
+    p = made()
+    p = done(p, coding.add_code(p, ids(1), 2, free(p)))
+    p = done(p, coding.add_code(p, ids(3), 1, free(p)))
+    assert p.numbers[0] == p.numbers[2] and len(combinations(p)) == 1
+    p = made()
+    p = done(p, coding.create_code(p, free(p), "Law", ids(1, 5)))
+    assert [given_to(p)[i] for i in (0, 4)] == [{"Housing", "Law"}, {"Law"}]
 
 
 def test_a_code_is_taken_away_and_the_others_stay() -> None:
@@ -78,13 +85,6 @@ def test_a_code_is_taken_away_and_the_others_stay() -> None:
     assert [given_to(p)[i] for i in (0, 1, 7)] == [{"Rent"}, {"Rent", "Tax"}, {"Rent"}]
     p = done(p, coding.remove_code(p, ids(1, 7), 2, free(p)))
     assert [given_to(p)[i] for i in (0, 6)] == [set(), {"Tax"}]
-
-
-def test_one_set_of_codes_is_one_cluster_however_it_came_about() -> None:
-    p = made()
-    p = done(p, coding.add_code(p, ids(1), 2, free(p)))
-    p = done(p, coding.add_code(p, ids(3), 1, free(p)))
-    assert p.numbers[0] == p.numbers[2] and len(combinations(p)) == 1
 
 
 def test_renaming_merging_and_deleting_codes_reaches_combinations() -> None:
@@ -140,12 +140,6 @@ def test_reclustering_sentences_with_several_codes_is_refused() -> None:
     assert given_to(again)[:2] == given_to(p)[:2]
 
 
-def test_a_new_code_is_given_besides_the_others() -> None:
-    p = made()
-    p = done(p, coding.create_code(p, free(p), "Law", ids(1, 5)))
-    assert [given_to(p)[i] for i in (0, 4)] == [{"Housing", "Law"}, {"Law"}]
-
-
 def test_what_two_people_do_to_one_code_is_a_conflict() -> None:
     p = made()
     mine, theirs = coding.add_code(p, ids(1), 2, 4), coding.add_code(p, ids(1, 3), 2, 4)
@@ -182,17 +176,13 @@ def test_different_codes_of_two_people_do_not_conflict(before: list, mine: tuple
     assert given_to(apply(both, undone)) == given_to(now)
 
 
-def test_the_numbers_of_combinations_are_given_anew() -> None:
+def test_the_numbers_of_combinations_are_given_anew_and_one_without_its_code_is_refused() -> None:
     p = made()
     mine, theirs = coding.add_code(p, ids(1), 2, 4), op.create(p, 4, "Other", ids(8))
     both = apply(apply(p, theirs.change_set), renumbered(mine.change_set, {4: 5}))
     assert code_sets(both)[5] == {1, 2} and given_to(both)[0] == {"Housing", "Rent"}
-
-
-def test_a_combination_without_its_code_is_refused() -> None:
-    p = made()
     gone = apply(p, op.delete(p, 3).change_set)
-    mine = coding.add_code(p, ids(1), 3, 4).change_set
+    lost = coding.add_code(p, ids(1), 3, 4).change_set
     with pytest.raises(StaleChangeError):
-        apply(gone, mine)
-    assert isinstance(mine, ChangeSet)
+        apply(gone, lost)
+    assert isinstance(lost, ChangeSet)

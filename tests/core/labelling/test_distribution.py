@@ -1,5 +1,3 @@
-"""Items of tasks: samples, and how they are distributed."""
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -69,13 +67,10 @@ def test_quotas_are_kept_or_the_error_says_what_is_missing(
         assert max(loads) - min(unbound) <= 1
 
 
-def test_two_people_share_as_many_items_as_any_other_two() -> None:
+def test_shared_and_gold_items_are_spread() -> None:
     lists = [{*own} for own in distribute(60, DistributionPlan(tuple("abcd"), 1.0, 2))]
     shared = [len(a & b) for place, a in enumerate(lists) for b in lists[place + 1 :]]
     assert sum(shared) == 60 and max(shared) - min(shared) <= 2
-
-
-def test_gold_items_are_spread_over_the_list() -> None:
     (own,) = distribute(20, DistributionPlan(("ada",), 0.0), gold=[3, 12])
     places = [own.index(3), own.index(12)]
     assert min(places) in (4, 5) and max(places) in (14, 15)

@@ -11,7 +11,7 @@ from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.learning import Placed, contradictions, labelled_triplets, recluster, section_separation
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
 from themescope.core.types import Split, split_of_title
 
 CLUSTERS = [Cluster(1, "a", 0), Cluster(2, "b", 1), Cluster(3, "c", 2)]
@@ -93,18 +93,14 @@ def test_an_article_without_a_title_is_refused() -> None:
         labelled_triplets(placed, {1: 7, 2: 7}, {})
 
 
-def check_fixed(before: Partition, after: Partition, fixed: np.ndarray) -> None:
-    assert np.array_equal(after.numbers[after.rows(fixed)], before.numbers[before.rows(fixed)])
-    assert dict(after.clusters) == dict(before.clusters)
-
-
 @given(st.integers(0, 200))
 def test_what_people_placed_stays_when_the_rest_is_clustered_again(seed: int) -> None:
     random = np.random.default_rng(seed)
     p = start(np.arange(20), random.choice([1, 2, 3, UNASSIGNED], 20), CLUSTERS)
     fixed = np.flatnonzero(random.random(20) < 0.4)
     after = recluster(p, random.normal(size=(20, 3)).astype(np.float32), fixed)
-    check_fixed(p, after, fixed)
+    assert np.array_equal(after.numbers[after.rows(fixed)], p.numbers[p.rows(fixed)])
+    assert dict(after.clusters) == dict(p.clusters)
     assert set(p.numbers.tolist()) - {UNASSIGNED} <= set(after.numbers.tolist())
 
 

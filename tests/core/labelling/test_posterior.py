@@ -173,14 +173,11 @@ def test_three_people_with_few_labels_are_not_called_two() -> None:
     assert all("by three people" in r.undefined and "two people alone" not in r.undefined for r in found.reliabilities)
 
 
-def test_nobody_has_labelled_an_article() -> None:
+def test_where_too_few_labels_overlap_there_is_no_value() -> None:
     _, raters, articles = simulated(1)
     none = [np.full(4, -1, dtype=np.int32) for _ in raters]
     assert np.isnan(support(co_assignment(fit(raters, articles), none))).all()
     assert support(co_assignment(fit(raters, articles), none)).shape == (len(raters), 4)
-
-
-def test_a_person_with_too_little_overlap_has_no_value() -> None:
     _, raters, articles = simulated(7)
     raters[3][articles > 0] = -1
     raters[3][np.flatnonzero(articles == 0)[3:]] = -1
@@ -203,9 +200,6 @@ def test_the_jackknife_of_equal_parts_is_a_point() -> None:
     assert jackknife(0.8, np.array([0.7, 0.9, 0.8])).low < 0.7
 
 
-# --- invariances ------------------------------------------------------------------------------------------------------
-
-
 @st.composite
 def labelled(draw: st.DrawFn) -> tuple[list[Labels], Ids]:
     n, raters = draw(st.integers(4, 24)), draw(st.integers(3, 5))
@@ -217,7 +211,9 @@ def labelled(draw: st.DrawFn) -> tuple[list[Labels], Ids]:
 
 @settings(max_examples=40, deadline=None)
 @given(labelled(), st.randoms(use_true_random=False))
-def test_names_of_clusters_do_not_matter(given: tuple[list[Labels], Ids], random: object) -> None:
+def test_names_of_clusters_and_the_order_of_raters_and_sentences_do_not_matter(
+    given: tuple[list[Labels], Ids], random: object
+) -> None:
     raters, articles = given
     names = [random.sample(range(9), 4) for _ in raters]  # type: ignore[attr-defined]
     renamed = [np.where(r < 0, -1, np.array(to)[r]).astype(np.int32) for r, to in zip(raters, names, strict=True)]
@@ -227,17 +223,10 @@ def test_names_of_clusters_do_not_matter(given: tuple[list[Labels], Ids], random
     i, j = pairs_of(len(articles))
     one, other = of_pairs(co_assignment(after, renamed), i, j), of_pairs(co_assignment(before, raters), i, j)
     assert one == pytest.approx(other, abs=1e-5, nan_ok=True)
-
-
-@settings(max_examples=40, deadline=None)
-@given(labelled(), st.randoms(use_true_random=False))
-def test_the_order_of_raters_and_sentences_does_not_matter(given: tuple[list[Labels], Ids], random: object) -> None:
-    raters, articles = given
     order = random.sample(range(len(raters)), len(raters))  # type: ignore[attr-defined]
     rows = np.array(random.sample(range(len(articles)), len(articles)))  # type: ignore[attr-defined]
-    before = fit(raters, articles)
-    after = fit([raters[r][rows] for r in order], articles[rows])
-    assert values(after) == pytest.approx(values(before)[:, order], abs=1e-6)
+    turned = fit([raters[r][rows] for r in order], articles[rows])
+    assert values(turned) == pytest.approx(values(before)[:, order], abs=1e-6)
 
 
 @settings(max_examples=40, deadline=None)

@@ -181,8 +181,6 @@ def test_rows_of_the_start_keep_coders_and_probabilities() -> None:
     assert found.at(np.array([2, 0])).cells(0) == ("machine", "m", 0.5)
 
 
-# --- any sequence -----------------------------------------------------------------------------------------------------
-
 Cell = tuple[int, str, str]
 """Cluster, source and coder of a sentence in the model."""
 N = 5

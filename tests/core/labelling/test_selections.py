@@ -1,5 +1,3 @@
-"""Sets of sentences: the laws of set operations, and origins as JSON."""
-
 import json
 
 import pytest

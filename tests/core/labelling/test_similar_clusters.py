@@ -1,5 +1,3 @@
-"""Suggestions: similar clusters, and sentences in doubt."""
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,7 +25,7 @@ def test_similar_clusters_are_in_one_group() -> None:
     assert similar_groups(found.only([3]), 2) == [(3,)]
 
 
-def test_parts_are_proposed_with_the_largest_first() -> None:
+def test_parts_are_proposed_with_the_largest_first_and_identical_texts_together() -> None:
     x = np.array([[1, 0]] * 3 + [[0, 1]] * 2, dtype=np.float32)
     texts = ["The king fought wars.", "A war", "The war of a king", "The team scored goals.", "A goal for the team"]
     for card in clusterers():
@@ -37,9 +35,6 @@ def test_parts_are_proposed_with_the_largest_first() -> None:
         assert first.name != second.name
     with pytest.raises(DataError, match="cannot be divided"):
         propose(np.array([4]), texts[:1], x[:1], 2)
-
-
-def test_identical_texts_stay_in_one_part() -> None:
     x = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9], [0, 1]], dtype=np.float32)
     texts = ["The king fought.", "A war", "A goal", "the king fought", "The team"]
     for order in ([0, 1, 2, 3, 4], [3, 4, 1, 2, 0]):
@@ -77,9 +72,6 @@ def test_suggestions_and_their_order() -> None:
     assert (found.margin >= 0).all()
     assert neighbours(x, 0, 2).tolist()[0] == 1
     assert len(neighbours(x[:1], 0, 2)) == 0
-
-
-def test_without_clusters_there_is_nothing_to_suggest() -> None:
     p = start([1, 2])
     found = suggest(p, np.eye(2, dtype=np.float32))
     assert found.best.tolist() == [UNASSIGNED, UNASSIGNED]

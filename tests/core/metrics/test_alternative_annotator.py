@@ -59,7 +59,7 @@ def test_benjamini_yekutieli_is_scipys() -> None:
     assert benjamini_yekutieli([]) == []
 
 
-def test_a_machine_as_good_as_people_passes_and_a_bad_one_fails() -> None:
+def test_a_machine_as_good_as_people_passes_a_bad_one_fails_and_few_labels_do_not_tell() -> None:
     *people, good, bad = codings(150, [0.2, 0.2, 0.25, 0.15, 0.6])
     passed = alternative_annotator_test(people, good)
     assert passed.verdict is Decision.PASSED and passed.winning_rate == 1 and passed.advantage > 0.85
@@ -67,9 +67,6 @@ def test_a_machine_as_good_as_people_passes_and_a_bad_one_fails() -> None:
     assert failed.verdict is Decision.FAILED and failed.winning_rate == 0
     *people, wrong = codings(40, [0.05, 0.05, 0.05, 0.95])
     assert alternative_annotator_test(people, wrong).verdict is Decision.FAILED
-
-
-def test_too_few_labels_to_tell() -> None:
     *people, good = codings(9, [0.2, 0.2, 0.2, 0.2])
     found = alternative_annotator_test(people, good)
     assert found.verdict is Decision.TOO_FEW and found.winning_rate is None

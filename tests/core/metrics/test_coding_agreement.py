@@ -35,17 +35,15 @@ def sets(labels: np.ndarray) -> Coding:
     return [None if value < 0 else frozenset([int(value)]) for value in labels]
 
 
-def test_alpha_of_two_observers() -> None:
-    """Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", section A: .095."""
+def test_alpha_of_the_examples_of_krippendorff() -> None:
+    """Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", sections A (.095) and C (.743)."""
     two = alpha([single("0100000010"), single("1110010000")])
     assert two.estimate is not None and abs(two.estimate.value - 0.095) < 5e-4
-
-
-def test_alpha_with_missing_values() -> None:
-    """The same source, section C: four observers, nominal values, missing ones: .743."""
     data = ["1 2 3 3 2 1 4 1 2 . . .", "1 2 3 3 2 2 4 1 2 5 . 3", ". 3 3 3 2 3 4 2 2 5 1 .", "1 2 3 3 2 4 4 1 2 5 1 ."]
     found = alpha([single(row.replace(" ", "")) for row in data])
     assert found.estimate is not None and abs(found.estimate.value - 0.743) < 5e-4 and found.cases == 11
+    assert "two people" in alpha([single("1."), single(".1")]).undefined
+    assert "the same code" in alpha([single("11"), single("11")]).undefined
 
 
 def test_masi_of_passonneaus_definition() -> None:
@@ -102,11 +100,6 @@ def test_groups_of_cases_are_drawn_as_a_whole() -> None:
     codings = several_codes(1, empty=True)
     single, grouped = set_alpha(codings), set_alpha(codings, groups=np.repeat(np.arange(5), 6))
     assert single.estimate.value == pytest.approx(grouped.estimate.value) and single.estimate != grouped.estimate
-
-
-def test_undefined_alpha_says_why() -> None:
-    assert "two people" in alpha([single("1."), single(".1")]).undefined
-    assert "the same code" in alpha([single("11"), single("11")]).undefined
 
 
 @given(CODINGS)

@@ -17,9 +17,11 @@ PAPER = RougeSettings()
 TEXT = st.text("abcdefg -'.,XYZ09é\n", max_size=60)
 
 
-def test_a_summary_equal_to_its_reference_scores_one():
+def test_equal_texts_score_one_and_empty_ones_nothing():
     counts = rouge_1("Grain exports rose sharply.", ["Grain exports rose sharply."], PAPER)
     assert (counts.recall, counts.precision, counts.f1) == (1.0, 1.0, 1.0)
+    counts = rouge_1("", [""], PAPER)
+    assert (counts.recall, counts.precision, counts.f1) == (0.0, 0.0, 0.0)
 
 
 def test_references_are_averaged_by_their_words():
@@ -37,21 +39,13 @@ def test_only_the_first_words_count_on_both_sides():
     assert rouge_1("w120", [text], PAPER).hits == 0
 
 
-def test_switches():
+def test_switches_and_stop_words():
     assert rouge_tokens("The U.S.-backed ships' sailing", PAPER) == {"back": 1, "ship": 1, "sail": 1}
     assert rouge_tokens("The ships", STEMMED) == {"the": 1, "ship": 1}
     assert rouge_tokens("The ships", PLAIN) == {"the": 1, "ships": 1}
     assert rouge_tokens("dies ties die", STEMMED) == {"di": 1, "ti": 1, "die": 1}  # short tokens stay
-
-
-def test_stop_words_are_tokens():
     assert all(rouge_tokens(word, PLAIN) == {word: 1} for word in STOP_WORDS)
     assert {"the", "of", "reuters"} <= STOP_WORDS and "grain" not in STOP_WORDS
-
-
-def test_nothing_scores_nothing():
-    counts = rouge_1("", [""], PAPER)
-    assert (counts.recall, counts.precision, counts.f1) == (0.0, 0.0, 0.0)
 
 
 @given(TEXT, TEXT)

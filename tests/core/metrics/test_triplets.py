@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tests.core.reports import Watched
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.metrics.triplets import (
@@ -21,7 +22,7 @@ from themescope.core.metrics.triplets import (
     section_pairs,
     triplet_accuracy,
 )
-from themescope.core.types import SILENT, Corpus, NullReport, Report, Sentence, TripletTexts, Vectors
+from themescope.core.types import SILENT, Corpus, Report, Sentence, TripletTexts, Vectors
 
 
 class Numbers:
@@ -94,13 +95,8 @@ def test_context_is_embedded_with_its_article() -> None:
 
 
 def test_cancel_between_batches() -> None:
-    class Stop(NullReport):
-        def progress(self, done: float, total: float, message: str = "") -> None:
-            if done:
-                raise Cancelled
-
     with pytest.raises(Cancelled):
-        triplet_accuracy(Numbers(), triplets([(0, 1, 2, 0)]), Stop())
+        triplet_accuracy(Numbers(), triplets([(0, 1, 2, 0)]), Watched(at=2))
 
 
 def test_nothing_and_nonsense() -> None:

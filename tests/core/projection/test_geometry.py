@@ -1,5 +1,3 @@
-"""Shapes against brute force."""
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -36,11 +34,8 @@ def test_two_boxes_contain_every_point_once(points: list[tuple[int, int]], cut: 
     assert (left ^ right).all()
 
 
-def test_a_shape_that_crosses_itself_has_a_hole() -> None:
+def test_a_shape_that_crosses_itself_has_a_hole_and_corners_must_be_finite() -> None:
     star = [(np.cos(a), np.sin(a)) for a in np.arange(5) * 4 * np.pi / 5 + np.pi / 2]
     assert inside(np.array([[0.0, 0.0], [0.0, 0.8]]), star).tolist() == [False, True]
-
-
-def test_corners_must_be_finite() -> None:
     with pytest.raises(DataError, match="not a finite"):
         inside(np.zeros((1, 2)), [(0, 0), (1, np.nan), (1, 1)])

@@ -31,10 +31,14 @@ def test_every_size_gives_finite_points(n: int) -> None:
     assert 0.0 <= faithfulness(x, points) <= 1.0
 
 
-def test_same_seed_same_map() -> None:
+def test_every_seed_has_a_map_of_its_own_and_values_must_be_finite() -> None:
     _, x = clusters(150)
     np.testing.assert_array_equal(project(x, FAST, 3, SILENT), project(x, FAST, 3, SILENT))
     assert not np.array_equal(project(x, FAST, 3, SILENT), project(x, FAST, 4, SILENT))
+    _, x = clusters(20)
+    x[3, 3] = np.inf
+    with pytest.raises(DataError, match="not finite"):
+        project(x, FAST, 0, SILENT)
 
 
 def test_components_of_equal_rows_have_the_same_places_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,13 +123,6 @@ def test_progress_rises_and_a_cancel_in_the_layout_leaves_everything_usable() ->
     other.start()
     other.join(180)
     assert finished == [100]
-
-
-def test_values_must_be_finite() -> None:
-    _, x = clusters(20)
-    x[3, 3] = np.inf
-    with pytest.raises(DataError, match="not finite"):
-        project(x, FAST, 0, SILENT)
 
 
 def test_of_many_a_part_is_laid_out_and_the_others_stand_among_their_like() -> None:

@@ -1,5 +1,3 @@
-"""Clusterings of an article: tasks, calibrated pairs and waves."""
-
 import re
 from pathlib import Path
 
@@ -9,6 +7,7 @@ from scipy import sparse
 
 import themescope
 from benchmarks._pair_calibration import KnownList, brier_scores, fit_calibration
+from tests.core.reports import Watched
 from tests.places import ROOT
 from themescope.core.clustering.inputs import DEFAULT_CALIBRATION, PairCalibration
 from themescope.core.errors import Cancelled, DataError, UnknownNameError
@@ -16,7 +15,7 @@ from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.tasks.density import FILE, copy_calibration, load_calibration, save_calibration
 from themescope.core.tasks.scb import Item, cluster_items, score_labels
 from themescope.core.tasks.waves import ThemeCentres, new_themes
-from themescope.core.types import SILENT, Float32, Ids, NullReport
+from themescope.core.types import SILENT, Float32, Ids
 from themescope.jobs.executors import LocalConfig, LocalExecutor
 
 
@@ -48,13 +47,10 @@ def test_processes_give_the_same_labels() -> None:
         np.testing.assert_array_equal(a, b)
 
 
-def test_random_labels_need_no_vectors() -> None:
+def test_random_labels_need_no_vectors_and_sparse_ones_give_the_same() -> None:
     labels = cluster_items([(truth, None) for truth, _ in items()], "random", None, 0, None, SILENT)
     assert [len(found) for found in labels] == [len(truth) for truth, _ in items()]
     assert not np.array_equal(labels[0], labels[3])
-
-
-def test_sparse_vectors() -> None:
     source = items()
     dense = cluster_items(source, "kmeans", None, 0, None, SILENT)
     csr = cluster_items([(t, sparse.csr_array(x)) for t, x in source], "kmeans", None, 0, None, SILENT)
@@ -63,23 +59,11 @@ def test_sparse_vectors() -> None:
 
 
 def test_progress_and_cancel() -> None:
-    class Watch(NullReport):
-        seen: list[tuple[float, float]]
-
-        def __init__(self, stop: bool) -> None:
-            super().__init__()
-            self.seen, self.stop = [], stop
-
-        def progress(self, done: float, total: float, message: str = "") -> None:
-            self.seen.append((done, total))
-            if self.stop:
-                raise Cancelled
-
-    watch = Watch(stop=False)
-    cluster_items(items(40), "kmeans", None, 0, None, watch)
-    assert watch.seen == [(16, 40), (32, 40), (40, 40)]
+    report = Watched()
+    cluster_items(items(40), "kmeans", None, 0, None, report)
+    assert report.calls == [(16, 40), (32, 40), (40, 40)]
     with pytest.raises(Cancelled):
-        cluster_items(items(40), "kmeans", None, 0, None, Watch(stop=True))
+        cluster_items(items(40), "kmeans", None, 0, None, Watched(at=1))
 
 
 def test_errors_say_which_article() -> None:
@@ -111,17 +95,17 @@ def test_a_fitted_calibration_is_calibrated_on_other_lists() -> None:
     assert quality.skill.value > brier_scores(other, DEFAULT_CALIBRATION, 0).skill.value
     np.testing.assert_allclose(quality.predicted, quality.observed, atol=0.12)
     assert list(quality.predicted) == sorted(quality.predicted)
+    for kinds in ([], [[]]):
+        with pytest.raises(DataError, match="at least one list"):
+            fit_calibration(kinds, 0)
 
 
-def test_a_calibration_survives_its_folder(tmp_path: Path) -> None:
+def test_a_calibration_survives_its_folder_and_is_copied_with_a_model(tmp_path: Path) -> None:
     assert load_calibration(tmp_path) == DEFAULT_CALIBRATION
     fitted = fit_calibration([lists(0, 4), lists(1, 4)], 0)
     save_calibration(tmp_path, fitted)
     assert (tmp_path / FILE).is_file() and load_calibration(tmp_path) == fitted
     assert 0 <= fitted.count_error < 0.5
-
-
-def test_a_copy_of_a_model_keeps_its_calibration(tmp_path: Path) -> None:
     source, target, other = (tmp_path / name for name in ("source", "target", "other"))
     for folder in (source, target, other):
         folder.mkdir()
@@ -130,12 +114,6 @@ def test_a_copy_of_a_model_keeps_its_calibration(tmp_path: Path) -> None:
     assert load_calibration(target).themes == -2.0
     copy_calibration(other, target)
     assert load_calibration(target).themes == -2.0
-
-
-def test_lists_are_needed() -> None:
-    for kinds in ([], [[]]):
-        with pytest.raises(DataError, match="at least one list"):
-            fit_calibration(kinds, 0)
 
 
 def drawn(seed: int, sizes: tuple[int, ...]) -> tuple[Float32, Ids]:
@@ -164,12 +142,6 @@ def test_a_new_theme_is_found_and_a_theme_that_grew_is_not(seed: int) -> None:
     assert (truth[found.rows] == 5).mean() > 0.8 and (truth[found.rows] == 5).sum() >= 9
     grown, _ = drawn(30 + seed, (10, 8, 6, 14, 2, 0))
     assert new_themes(grown, x, centres.assign(grown).fit, seed, draws=49) == []
-
-
-def test_too_few_themes_are_refused() -> None:
-    x, _ = drawn(1, (3, 3))
-    with pytest.raises(DataError, match="two themes"):
-        ThemeCentres(x, [0, 0, 0, -1, -1, 1])
 
 
 def test_themes_that_were_found_are_not_much_surer_of_new_sentences_than_right() -> None:
@@ -201,7 +173,10 @@ def test_a_text_without_any_word_of_the_list_fits_none() -> None:
     assert centres.assign(new, ["asdf qwer"] * len(new)).unusual.all()
 
 
-def test_in_a_short_list_what_is_farther_than_everything_fits_none() -> None:
+def test_what_is_farther_than_everything_fits_none_and_two_themes_are_needed() -> None:
     x = np.eye(6, dtype=np.float32)[[0, 0, 1, 1]] + 0.1 * np.eye(6, dtype=np.float32)[[2, 3, 2, 3]]
     found = ThemeCentres(x, [0, 0, 1, 1]).assign(np.eye(6, dtype=np.float32)[[5, 0]])
     assert found.unusual.tolist() == [True, False]
+    x, _ = drawn(1, (3, 3))
+    with pytest.raises(DataError, match="two themes"):
+        ThemeCentres(x, [0, 0, 0, -1, -1, 1])

@@ -39,11 +39,6 @@ def test_the_hub_of_a_star_comes_first_and_zeros_come_last():
     assert ranked(scores)[1:4].tolist() == [1, 2, 4]
 
 
-def test_a_sentence_joined_to_itself_alone_gets_the_teleport_score():
-    scores = lexrank(np.array([[1.0, 0.1], [1.0, 0.2], [-1.0, 1.0]]))
-    assert scores[2] == pytest.approx(0.15 / 3 + 0.85 * scores[2] / 3) and ranked(scores)[-1] == 2
-
-
 def test_sparse_and_dense_agree_whatever_the_length_of_a_row():
     x = np.random.default_rng(0).random((9, 6)) * (np.random.default_rng(1).random((9, 6)) < 0.5)
     expected = lexrank(x)
@@ -51,11 +46,13 @@ def test_sparse_and_dense_agree_whatever_the_length_of_a_row():
     np.testing.assert_allclose(lexrank(x.astype(np.float32) * np.arange(1, 10)[:, None]), expected, atol=1e-5)
 
 
-def test_nothing_and_nonsense():
+def test_nothing_nonsense_and_too_much():
     assert lexrank(np.empty((0, 3))).shape == (0,)
     assert lexrank(np.ones((1, 3))).tolist() == [1.0]
     with pytest.raises(DataError, match="not finite"):
         lexrank(np.array([[np.nan, 1.0], [0.0, 1.0]]))
+    with pytest.raises(DataError, match="20,000 sentences are too many, the most are 5,000"):
+        lexrank(np.ones((20_000, 2), np.float32))
 
 
 def test_tfidf_weights_are_those_of_the_paper():
@@ -67,8 +64,3 @@ def test_tfidf_weights_are_those_of_the_paper():
     assert lexrank(x).sum() == pytest.approx(1.0)
     assert tfidf_lexrank_vectors([]).shape[0] == 0
     assert lexrank(tfidf_lexrank_vectors(["", "!"])).tolist() == [0.5, 0.5]
-
-
-def test_a_document_whose_cosines_would_fill_the_memory_is_refused():
-    with pytest.raises(DataError, match="20,000 sentences are too many, the most are 5,000"):
-        lexrank(np.ones((20_000, 2), np.float32))

@@ -1,5 +1,3 @@
-"""SICK: the files, the regressor's targets, and both measurements of a model."""
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -92,9 +90,6 @@ def test_intervals_are_those_of_plain_resampling():
         assert found[name].low == pytest.approx(low, abs=0.04)
         assert found[name].high == pytest.approx(high, abs=0.04)
         assert found[name].low < found[name].value < found[name].high and found[name].n == 80
-
-
-def test_scores_that_are_not_numbers_are_refused():
     with pytest.raises(DataError, match="finite"):
         agreement_with_scores([1.0, np.nan], [1.0, 2.0], np.array([1.0, 2.0]), 0)
     with pytest.raises(DataError, match="differ in number"):

@@ -1,5 +1,3 @@
-"""Building clustering benchmarks: which articles and sentences they take."""
-
 import numpy as np
 import pytest
 
@@ -44,13 +42,10 @@ def test_number_of_sections(sections: int, paragraphs: int, reason: str | None) 
     assert counts["articles"]["dropped"] == ({reason: 1} if reason else {})
 
 
-def test_number_of_sentences() -> None:
+def test_number_of_sentences_and_openers() -> None:
     source = article("X", *(section(n, 1, follow=2) for n in "ABCDE"))
     assert build([source])[1]["articles"]["dropped"] == {"too_few_sentences": 1}
     assert len(build([source], min_sentences=15)[0]) == 1
-
-
-def test_openers_only() -> None:
     items, _ = build([plain("X", 6, 4)], openers_only=True)
     assert len(items[0].sentence_ids) == 24
     assert build([plain("X", 6, 2)], openers_only=True)[0] == []
@@ -83,7 +78,7 @@ def test_the_sample_is_seeded_and_independent_of_order() -> None:
     assert set(taken(articles, 0)) < set(more)
 
 
-def test_as_given_takes_everything() -> None:
+def test_as_given_takes_everything_and_nothing_may_qualify() -> None:
     sections = (
         Section("", 1, (Paragraph("", ("Short.", "Also short.")),)),
         Section("References", 2, (Paragraph("", ("One.",)),)),
@@ -93,13 +88,7 @@ def test_as_given_takes_everything() -> None:
     items, counts = build([source, single], as_given=True, max_articles=1)
     assert [item.truth.tolist() for item in items] == [[0, 0, 1]]
     assert counts["articles"]["dropped"] == {"fewer_than_two_sections": 1}
-
-
-def test_nothing_qualifies() -> None:
     items, counts = build([])
     assert items == [] and counts["table"]["ours"] == {}
-
-
-def test_bounds_are_checked() -> None:
     with pytest.raises(ConfigError, match="max_sections"):
         ScbRules(min_sections=6, max_sections=5)

@@ -1,5 +1,3 @@
-"""Classification and clustering of topics against scikit-learn's metrics and a brute-force optimum."""
-
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +8,7 @@ from scipy import sparse
 from sklearn import metrics
 from sklearn.linear_model import LogisticRegression
 
+from tests.core.reports import Watched
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.tasks.topics import (
@@ -21,7 +20,6 @@ from themescope.core.tasks.topics import (
     scores_with_intervals,
     tuned,
 )
-from themescope.core.types import NullReport
 
 
 def blobs(n=240, k=4, dim=12, spread=1.0, seed=0):
@@ -91,19 +89,16 @@ def test_c_is_tuned_on_validation():
     assert score[found.c] == max(score.values()) and found.scaling == "standard"
 
 
-def test_an_optimiser_that_is_stopped_says_so():
-    x, y = blobs(spread=3.0)
-    assert not classify(x[:160], y[:160], x[160:], y[160:], MaxEntSettings(iterations=2)).converged
-
-
-def test_topics_missing_in_training_are_never_told():
+def test_an_optimiser_that_is_stopped_says_so_and_missing_topics_are_never_told():
     x, y = blobs()
     known = y[:160] != 3
     scores = classify(x[:160][known], y[:160][known], x[160:], y[160:])
     assert 3 not in scores.predicted and scores.accuracy < 0.9
+    x, y = blobs(spread=3.0)
+    assert not classify(x[:160], y[:160], x[160:], y[160:], MaxEntSettings(iterations=2)).converged
 
 
-def test_what_cannot_be_learned_is_refused():
+def test_what_cannot_be_learned_is_refused_and_classifying_can_be_cancelled():
     x, y = blobs()
     with pytest.raises(DataError, match="two topics"):
         classify(x, np.zeros_like(y), x, y)
@@ -113,25 +108,14 @@ def test_what_cannot_be_learned_is_refused():
         classify(x * np.inf, y, x, y)
     with pytest.raises(DataError, match="8 clusters"):
         cluster_topics(x[:5], y[:5], 8, 0)
-
-
-def test_classifying_can_be_cancelled():
-    class Stopping(NullReport):
-        def progress(self, done, total, message=""):
-            raise Cancelled
-
-    x, y = blobs()
     with pytest.raises(Cancelled):
-        classify(x, y, x, y, report=Stopping())
+        classify(x, y, x, y, report=Watched(at=1))
 
 
-def test_clusters_of_separate_topics_are_the_topics():
+def test_clusters_have_the_scores_of_scikit_learn_and_separate_topics_are_found():
     x, y = blobs(spread=0.05)
     assert cluster_topics(x, y, 4, seed=0) == pytest.approx((1.0, 1.0, 1.0))
     assert cluster_topics(sparse.csr_array(x), y, 4, seed=0, unit=True).ami_max == pytest.approx(1.0)
-
-
-def test_cluster_scores_are_those_of_scikit_learn():
     x, y = blobs(spread=3.0)
     found = cluster_topics(x, y, 8, seed=3)
     from sklearn.cluster import KMeans

@@ -1,9 +1,7 @@
 """Codebook entries, versions, training items and files of codes keep what people wrote."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import ChangeSet, apply, replay, rewind
+from themescope.core.labelling.changes import apply
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import (
     EXAMPLE_LIMIT,
@@ -70,73 +68,13 @@ def test_an_entry_comes_back_from_the_labelling(entry: CodebookEntry) -> None:
     assert checked(entry) == entry
 
 
-@given(entry_strategy, entry_strategy)
-def test_writing_merging_and_deleting_are_undone_byte_for_byte(first: CodebookEntry, second: CodebookEntry) -> None:
-    p = written(written(made(), 1, first), 3, second)
-    before = p.to_bytes()
-    for operation in (
-        book.write(p, 2, second),
-        book.add_examples(p, 1, [10, 12], counter=True),
-        op.merge(p, [1, 3], 3),
-        op.delete(p, 1),
-        book.record_version(p, "a", "First"),
-        book.choose_training(p, ["k", "l"], [10, 14], first.definition),
-    ):
-        after = apply(p, operation.change_set)
-        assert apply(after, operation.change_set.inverse()).to_bytes() == before
-
-
-place = st.integers(0, 5)
-intentions = st.one_of(
-    st.builds(lambda n, e: lambda p: book.write(p, at(p, n), e), place, entry_strategy),
-    st.builds(lambda n, i, c: lambda p: book.add_examples(p, at(p, n), i, c), place, ids, st.booleans()),
-    st.builds(lambda i: lambda p: book.add_own_examples(p, np.array(i, dtype=np.int64)), ids),
-    st.builds(lambda n: lambda p: book.record_version(p, uuid4().hex, n), st.text(max_size=5)),
-    st.builds(lambda v: lambda p: book.restore_version(p, versions(p)[v % len(versions(p))]), place),
-    st.builds(
-        lambda k, i, t: lambda p: book.choose_training(p, [f"{k}{j}" for j in i], i, t), st.uuids(), ids, hostile
-    ),
-    st.builds(lambda n: lambda p: book.drop_training(p, training_items(p)[n % len(training_items(p))]), place),
-    st.builds(lambda n, i: lambda p: op.assign(p, np.array(i, dtype=np.int64), at(p, n)), place, ids),
-    st.builds(lambda n, m: lambda p: op.merge(p, [at(p, n)], at(p, m)), place, place),
-    st.builds(lambda n: lambda p: op.delete(p, at(p, n)), place),
-)
-
-
-def at(partition: Partition, place: int) -> int:
-    numbers = sorted(partition.clusters)
-    return numbers[place % len(numbers)] if numbers else 0
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(intentions, max_size=12))
-def test_replay_gives_the_state_and_rewinding_the_start(chosen: list[Callable[[Partition], op.Operation]]) -> None:
-    state, log = made(), list[ChangeSet]()
-    for choose in chosen:
-        try:
-            change_set = choose(state).change_set
-        except (DataError, ZeroDivisionError):  # refused, or there is no version or item yet
-            continue
-        state = apply(state, change_set)
-        log.append(change_set)
-    assert replay(made(), log).to_bytes() == state.to_bytes()
-    assert rewind(state, log).to_bytes() == made().to_bytes()
-    for code in codes(state):
-        assert checked(code.entry) == code.entry and {*code.entry.examples} <= {*IDS.tolist()}
-    for version in versions(state):
-        assert not differences(version.codes, version.codes)
-
-
-def test_a_merge_keeps_both_texts_and_a_deletion_takes_the_entry_along() -> None:
+def test_entries_follow_their_clusters_through_merges_deletions_and_re_clusterings() -> None:
     p = written(made(), 1, CodebookEntry("what was", include="years", examples=(10,)))
     p = written(p, 3, CodebookEntry("what is paid", exclude="gifts", examples=(14,), counter_examples=(10,)))
     merged = apply(p, op.merge(p, [1], 3).change_set)
     assert entry_of(merged, 3) == CodebookEntry("what is paid\n\nPast:\nwhat was", "years", "gifts", "", (14, 10), ())
     assert not entry_of(apply(p, op.delete(p, 3).change_set), 3)
     assert len(merged.entries) == 1
-
-
-def test_a_re_clustering_keeps_the_entry_at_the_part_that_keeps_the_number() -> None:
     p = written(made(), 3, CodebookEntry("what is paid"))
     parts = [("Money", IDS[4:6]), ("Coins", IDS[6:7])]
     after = apply(p, op.recluster(p, parts, 4, [3]).change_set)
@@ -187,7 +125,7 @@ def test_codes_come_back_from_description_json_and_table(entries: list[CodebookE
         assert [(code.name, code.theme) for code in again] == [("Past", ""), ("War", "Past"), ("Money", "")]
 
 
-def test_another_file_is_no_codebook() -> None:
+def test_another_file_is_no_codebook_and_short_rows_of_a_table_are_read() -> None:
     for text in (
         "",
         "[]",
@@ -198,6 +136,7 @@ def test_another_file_is_no_codebook() -> None:
             from_json(text)
     with pytest.raises(DataError, match="column “code”"):
         from_rows(["name"], [["a"]])
+    assert [code.name for code in from_rows(["theme", "code"], [["a", "b"], [], ["c"], ["", "d"]])] == ["b", "d"]
 
 
 def test_the_texts_of_users_are_not_markup() -> None:
@@ -208,10 +147,6 @@ def test_the_texts_of_users_are_not_markup() -> None:
     lines = PortableCode("x", texts={"definition": "Title\n---\nmore\n\n===\n- - -"})
     shown = as_markdown(blocks("t", "", [lines])).splitlines()
     assert not any(re.fullmatch(r"[-=]+\\?", line) for line in shown)
-
-
-def test_short_rows_of_a_table_are_read_and_empty_ones_left_out() -> None:
-    assert [code.name for code in from_rows(["theme", "code"], [["a", "b"], [], ["c"], ["", "d"]])] == ["b", "d"]
 
 
 def test_a_codebook_for_some_sentences_keeps_examples_and_counter_examples_apart() -> None:

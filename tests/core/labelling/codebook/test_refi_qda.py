@@ -159,11 +159,8 @@ def zipped(path: Path, files: dict[str, str | bytes]) -> Path:
 def test_a_project_of_another_program(tmp_path: Path) -> None:
     path = zipped(tmp_path / "a.qdpx", {QDE: OTHER_PROGRAM, "Sources/a1.TXT": "Hello there."})
     with ProjectReader(path) as project:
-        assert [(code.name, code.theme) for code in project.codes] == [
-            ("Work", ""),
-            ("Pay", "Work"),
-            ("Pay / Late", "Work"),
-        ]
+        named = [(code.name, code.theme) for code in project.codes]
+        assert named == [("Work", ""), ("Pay", "Work"), ("Pay / Late", "Work")]
         assert project.codes[0].texts == {"definition": "all about work", "notes": "a memo"}
         assert [*project.sources()] == [
             TextSource("one", "Hello there.", [QdaSpan(0, 5, ("2",), maker=Maker(Source.IMPORTED))])
@@ -252,7 +249,7 @@ def test_a_text_is_read_for_one_source_only(tmp_path: Path) -> None:
         assert project.account.skipped == {"picture": 1, **lost}
 
 
-def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
+def test_damage_is_refused(tmp_path: Path) -> None:
     path = zipped(tmp_path / "a.qdpx", {QDE: OTHER_PROGRAM})
     whole = path.read_bytes()
     for size in (0, 10, len(whole) // 2):
@@ -262,9 +259,6 @@ def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
     path.write_bytes(whole[:60] + b"\0" * 40 + whole[100:])
     with pytest.raises(ReadError):
         ProjectReader(path)
-
-
-def test_a_damaged_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.qdpx"
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         with zipfile.ZipFile(path, "w", method) as archive:
@@ -314,12 +308,9 @@ def test_sections_come_back_from_the_text(texts: list[str], titles: list[str]) -
     assert set(titles) & set(texts) or joined == " ".join(texts)
 
 
-def test_positions_count_code_points() -> None:
+def test_positions_count_code_points_and_other_spaces_do_not_matter() -> None:
     whole, spans = layout({0: "Title"}, sentences("😀 first.", "Second."))
     assert whole == "Title\n\n😀 first. Second." and spans == [(7, 15), (16, 23)]
-
-
-def test_sentences_are_found_in_a_text_with_other_spaces() -> None:
     listed = sentences("One two.", "Three.", "Not there.", "Four.")
     assert located({}, listed, "One\r\n two.   Three.\r\n\r\nFour.") == [(0, 10), (13, 19), None, (23, 28)]
     assert located({}, listed, "Another text.") is None

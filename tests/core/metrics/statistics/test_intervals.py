@@ -26,7 +26,7 @@ def test_close_to_the_normal_interval() -> None:
     assert estimate.high == pytest.approx(values.mean() + 1.96 * error, abs=0.1 * error)
 
 
-def test_groups_widen_the_interval_and_are_counted() -> None:
+def test_groups_widen_the_interval_are_counted_and_items_without_one_stand_alone() -> None:
     rng = np.random.default_rng(2)
     groups = np.repeat(np.arange(30), 20)
     values = rng.normal(size=30)[groups] + 0.1 * rng.normal(size=600)
@@ -34,9 +34,6 @@ def test_groups_widen_the_interval_and_are_counted() -> None:
     assert grouped.n == 30 and alone.n == 600
     assert grouped.value == pytest.approx(alone.value)
     assert grouped.high - grouped.low > 3 * (alone.high - alone.low)
-
-
-def test_items_without_a_group_stand_alone() -> None:
     assert bootstrap_mean([1.0, 0.0, 1.0, 0.0], np.array([-1, -1, 5, 5])).n == 3
 
 
@@ -59,17 +56,11 @@ def test_pairs_see_a_difference_that_single_intervals_hide() -> None:
     assert swapped.value == pytest.approx(-difference.value)
 
 
-def test_same_seed_same_interval() -> None:
+def test_intervals_are_seeded_and_have_no_width_where_nothing_varies() -> None:
     values = np.random.default_rng(5).random(50)
     assert bootstrap_mean(values, seed=1) == bootstrap_mean(values, seed=1)
-
-
-def test_one_group_has_no_interval() -> None:
     estimate = bootstrap_mean([0.5, 1.0], np.array([3, 3]))
     assert (estimate.value, estimate.low, estimate.high, estimate.n) == (0.75, 0.75, 0.75, 1)
-
-
-def test_equal_values_have_an_interval_of_no_width() -> None:
     estimate = bootstrap_mean(np.ones(20))
     assert estimate.low == estimate.high == 1.0
 

@@ -24,12 +24,15 @@ def planted(sizes: tuple[int, ...], noise: float, shared: float = 0.0, seed: int
     return x.astype(np.float32), truth
 
 
-def test_groups_of_different_sizes_are_found_and_counted() -> None:
+def test_groups_of_different_sizes_are_found_and_counted_also_in_a_list_of_a_hundred_rows() -> None:
     x, truth = planted((60, 30, 20, 12), noise=0.6)
     found = dense_groups(x, LISTS, 0, SILENT)
     assert found is not None and found.k == 4 and "clearest of" in found.reason
     assert AdjustedRandIndex(MetricConfig()).score(truth, found.labels) == 1.0
     assert found.interval[0] <= 4 <= found.interval[1]
+    x, truth = planted((12,) * 8, noise=0.9)
+    found = dense_groups(x, LISTS, 0, SILENT)
+    assert found is not None and AdjustedRandIndex(MetricConfig()).score(truth, found.labels) > 0.9
 
 
 def test_groups_that_run_into_each_other_are_said_to_do_so() -> None:
@@ -73,13 +76,17 @@ def test_the_order_of_the_rows_has_no_influence(seed: int) -> None:
     assert first.reason == other.reason and len(first.themes) == 3
 
 
-def test_a_given_number_of_groups_is_that_of_branches() -> None:
+def test_branches_give_any_number_of_groups_but_none_of_a_running_text() -> None:
     x, truth = planted((50, 40, 30), noise=0.5)
     texts, config = [f"Sentence {i}." for i in range(len(x))], ThemesConfig(sample=20, subsamples=1)
     given = find_themes(texts, x, replace(config, k=3), 0, SILENT, LISTS)
     assert np.array_equal(given.labels, find_themes(texts, x, config, 0, SILENT, LISTS).labels), "as if suggested"
     assert given.by_density and AdjustedRandIndex(MetricConfig()).score(truth, given.labels) == 1.0
     assert len(find_themes(texts, x, replace(config, k=5), 0, SILENT, LISTS).themes) == 5
+    x, _ = planted((50, 40, 30), noise=0.5)
+    assert find_themes(texts, x, config, 0, SILENT, LISTS).by_density
+    assert not find_themes(texts, x, config, 0, SILENT, LISTS, np.arange(len(x))).by_density
+    assert not find_themes(texts, x, replace(config, density=False), 0, SILENT, LISTS).by_density
 
 
 def test_a_given_number_of_groups_is_that_of_the_clearer_vectors() -> None:
@@ -92,17 +99,3 @@ def test_a_given_number_of_groups_is_that_of_the_clearer_vectors() -> None:
     assert both is not None and alone is not None and both.k == alone.k == 3
     ari = AdjustedRandIndex(MetricConfig())
     assert ari.score(truth, alone.labels) > max(0.95, ari.score(truth, both.labels))
-
-
-def test_a_running_text_and_a_chosen_way_are_for_the_clusterer() -> None:
-    x, _ = planted((50, 40, 30), noise=0.5)
-    texts, config = [f"Sentence {i}." for i in range(len(x))], ThemesConfig(sample=20, subsamples=1)
-    assert find_themes(texts, x, config, 0, SILENT, LISTS).by_density
-    assert not find_themes(texts, x, config, 0, SILENT, LISTS, np.arange(len(x))).by_density
-    assert not find_themes(texts, x, replace(config, density=False), 0, SILENT, LISTS).by_density
-
-
-def test_a_list_of_a_hundred_rows_does_not_collapse() -> None:
-    x, truth = planted((12,) * 8, noise=0.9)
-    found = dense_groups(x, LISTS, 0, SILENT)
-    assert found is not None and AdjustedRandIndex(MetricConfig()).score(truth, found.labels) > 0.9

@@ -1,5 +1,3 @@
-"""Levels of themes, and themes that are found again."""
-
 from dataclasses import replace
 from itertools import pairwise
 
