@@ -31,11 +31,9 @@ class TestPut:
         assert (artifacts.path(digest) / "words").read_text(encoding="utf-8") == "a\nb"
         assert artifacts.put(writer(words="a\nb", model="x")) == digest
         others = [writer(model="x", words="a\nc"), writer(model="x", word="a\nb"), writer(model="xa", words="\nb")]
-        assert len({digest, *(artifacts.put(other) for other in others)}) == 4
-
-    def test_folders_are_part_of_it(self, artifacts: Artifacts) -> None:
-        digest = artifacts.put(writer(**{"parts/one": "1"}))
-        assert (artifacts.path(digest) / "parts" / "one").is_file()
+        nested = artifacts.put(writer(**{"parts/one": "1"}))
+        assert (artifacts.path(nested) / "parts" / "one").is_file()
+        assert len({digest, nested, *(artifacts.put(other) for other in others)}) == 5
 
     def test_nothing_is_seen_of_an_unfinished_write(self, artifacts: Artifacts, tmp_path: Path) -> None:
         def fail(folder: Path) -> None:
@@ -47,17 +45,15 @@ class TestPut:
             artifacts.put(fail)
         assert list((tmp_path / "home" / "artifacts").iterdir()) == []
 
-    def test_nothing_written_is_refused(self, artifacts: Artifacts) -> None:
-        with pytest.raises(ArtifactError, match="Nothing was written"):
-            artifacts.put(lambda folder: None)
-
-    def test_links_are_refused(self, artifacts: Artifacts) -> None:
+    def test_nothing_and_links_are_refused(self, artifacts: Artifacts) -> None:
         def link(folder: Path) -> None:
             try:
                 (folder / "model").symlink_to(folder.parent)
             except OSError:
                 pytest.skip("This system lets us make no links.")
 
+        with pytest.raises(ArtifactError, match="Nothing was written"):
+            artifacts.put(lambda folder: None)
         with pytest.raises(ArtifactError, match="must not contain links"):
             artifacts.put(link)
 
@@ -66,15 +62,6 @@ class TestPut:
             digests = set(pool.map(lambda _: artifacts.put(writer(model="x" * 100_000)), range(8)))
         (digest,) = digests
         artifacts.check(digest)
-
-    def test_leftovers_of_a_killed_process_are_swept(self, artifacts: Artifacts, tmp_path: Path) -> None:
-        artifacts.put(writer(model="x"))
-        old, young = (tmp_path / "home" / "artifacts" / f"partial-{name}" for name in ("old", "young"))
-        for folder in (old, young):
-            folder.mkdir()
-        os.utime(old, (time.time() - 200_000,) * 2)
-        artifacts.put(writer(model="y"))
-        assert not old.exists() and young.exists()
 
 
 class TestPath:
@@ -87,11 +74,9 @@ class TestPath:
             artifacts.path(digest)
         artifacts.delete(digest)
 
-    def test_missing(self, artifacts: Artifacts) -> None:
+    def test_missing_and_damaged_files_are_told(self, artifacts: Artifacts) -> None:
         with pytest.raises(ArtifactError, match="are missing"):
             artifacts.path("0" * 32)
-
-    def test_damage_is_found(self, artifacts: Artifacts) -> None:
         digest = artifacts.put(writer(model="x"))
         artifacts.check(digest)
         (artifacts.path(digest) / "model").write_text("y")
@@ -99,26 +84,25 @@ class TestPath:
             artifacts.check(digest)
 
 
-class TestSweep:
-    def test_only_the_old_and_unused_go(self, artifacts: Artifacts) -> None:
-        used, unused, young = (artifacts.put(writer(model=text)) for text in "abc")
-        for digest in (used, unused):
-            os.utime(artifacts.path(digest), (time.time() - 200_000,) * 2)
-        assert artifacts.remove_unused({used}) == [unused]
-        assert artifacts.path(used) and artifacts.path(young)
+def test_only_the_old_and_unused_and_leftovers_of_killed_processes_are_swept(
+    artifacts: Artifacts, tmp_path: Path
+) -> None:
+    used, unused, again, young = (artifacts.put(writer(model=text)) for text in "abcd")
+    partial = [tmp_path / "home" / "artifacts" / f"partial-{name}" for name in ("old", "young")]
+    for folder in partial:
+        folder.mkdir()
+    for path in (*map(artifacts.path, (used, unused, again)), partial[0]):
+        os.utime(path, (time.time() - 200_000,) * 2)
+    artifacts.put(writer(model="c"))  # which makes it young
+    assert artifacts.remove_unused({used}) == [unused]
+    assert artifacts.path(used) and artifacts.path(again) and artifacts.path(young)
+    assert [folder.exists() for folder in partial] == [False, True]
 
-    def test_putting_it_again_makes_it_young(self, artifacts: Artifacts) -> None:
-        digest = artifacts.put(writer(model="x"))
-        os.utime(artifacts.path(digest), (time.time() - 200_000,) * 2)
-        artifacts.put(writer(model="x"))
-        assert artifacts.remove_unused(set()) == []
 
-
-class TestCheckpoints:
-    def test_one_folder_a_job(self, artifacts: Artifacts) -> None:
-        folder = artifacts.checkpoint_folder(7)
-        (folder / "state").write_text("x")
-        assert artifacts.checkpoint_folder(7) == folder and artifacts.checkpoint_folder(8) != folder
-        artifacts.drop_checkpoint(7)
-        artifacts.drop_checkpoint(7)
-        assert not folder.exists()
+def test_a_job_has_one_folder_of_checkpoints(artifacts: Artifacts) -> None:
+    folder = artifacts.checkpoint_folder(7)
+    (folder / "state").write_text("x")
+    assert artifacts.checkpoint_folder(7) == folder and artifacts.checkpoint_folder(8) != folder
+    artifacts.drop_checkpoint(7)
+    artifacts.drop_checkpoint(7)
+    assert not folder.exists()

@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.db.stores import NOTEBOOK
+from tests.db.stores import NOTEBOOK, NOTEBOOK_OF_A_BUNDLE
 from tests.db.texts import add_corpus
 from themescope.core.errors import ReadError
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.partition import code_names
 from themescope.core.records.stored import LabellingRecord
-from themescope.db.repositories import failures
 from themescope.db.repositories.failures import CollectedFailure
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store, Unit
@@ -37,13 +36,8 @@ def migrated(tmp_path: Path) -> Store:
     assert path is not None
     with closing(sqlite3.connect(path)) as database:
         database.executescript(NOTEBOOK.read_text(encoding="utf-8"))
-        counts = {name: database.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in _TABLES}
-        assert counts == {"error_case": 6, "error_category": 5, "error_note": 7, "error_coding": 14, "error_sample": 1}
     store.migrate()
     return store
-
-
-_TABLES = ("error_case", "error_category", "error_note", "error_coding", "error_sample")
 
 
 def labellings(r: Unit, project: str = "Rivers") -> dict[str, LabellingRecord]:
@@ -107,7 +101,7 @@ def test_each_person_has_what_they_coded_and_noted_and_nobody_elses(migrated: St
     assert "First text." in back.at(first.id).notes.values() and "First text." not in earlier.notes.values()
 
 
-def test_categories_are_codes_with_definitions_and_a_deleted_one_can_come_back(migrated: Store) -> None:
+def test_categories_are_codes_with_definitions_and_undo_brings_deleted_ones_and_cases_back(migrated: Store) -> None:
     with migrated.reading() as r:
         ben = labellings(r)["Ben"]
         entries = {code.cluster.name: code.entry for code in codes(r.labellings.snapshot(ben.id).partition)}
@@ -122,13 +116,10 @@ def test_categories_are_codes_with_definitions_and_a_deleted_one_can_come_back(m
     session.undo(next(step.id for step in session.steps if step.operation == "delete"))
     with migrated.reading() as r:
         assert coded(r, ben)[CASES[3]] == {"Lead"}
-
-
-def test_undo_brings_a_deleted_case_back_with_its_codes(migrated: Store) -> None:
-    with migrated.reading() as r:
         corpus = r.failures.of("Rivers")
         assert corpus is not None
         (edit,) = r.corpus_edits.list(corpus.id)
+    # A deleted case comes back with its codes.
     assert (edit.sentences, edit.labels) == (1, 1)
     assert corpus_edits.undo(migrated, corpus.id, edit.id, "Ada").unassigned == 0
     with migrated.reading() as r:
@@ -152,38 +143,9 @@ def test_what_others_coded_stays_hidden_until_the_task_is_closed(migrated: Store
         assert w.labellings.hidden_from("Ada") == frozenset()
 
 
-def bundle_lines(path: Path) -> list[str]:
-    """The notebook of “Rivers” as bundles of commit 8b7e71d3 have it: references and sentences are places."""
-    with closing(sqlite3.connect(path)) as database:
-        database.row_factory = sqlite3.Row
-        rows = {name: [dict(row) for row in database.execute(f"SELECT * FROM {name} ORDER BY id")] for name in _TABLES}
-    rows = {name: [row for row in listed if row.get("corpus_id", 1) == 1] for name, listed in rows.items()}
-    places = {name: {row["id"]: place for place, row in enumerate(listed)} for name, listed in rows.items()}
-    lines = []
-    for name in failures.TABLES:
-        for row in rows[name]:
-            kept = {column: value for column, value in row.items() if column not in ("id", "corpus_id", "digest")}
-            for column, table in _REFERENCES.items():
-                if kept.get(column) is not None:
-                    kept[column] = places[name if column in ("note", "undoes", "merged_into") else table][kept[column]]
-            for column in ("created", "deleted"):
-                kept |= {column: f"{kept[column]}+00:00"} if kept.get(column) else {}
-            if name == "error_case":
-                kept |= {"facts": json.loads(row["facts"])}
-                kept |= {"sentence_ids": [id - 1 for id in json.loads(row["sentence_ids"])]}
-            lines.append(json.dumps({name: kept}))
-    return lines
-
-
-_REFERENCES = {"sample_id": "error_sample", "case_id": "error_case", "category_id": "error_category", "note": "",
-               "undoes": "", "merged_into": ""}  # fmt: skip
-
-
-def test_a_bundle_with_a_notebook_is_imported_as_failures(sqlite_store: Store, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "old.db")) as database:
-        database.executescript(NOTEBOOK.read_text(encoding="utf-8"))
-    lines, project = bundle_lines(tmp_path / "old.db"), add_corpus(sqlite_store, "Rivers")
-    assert len(lines) == 32
+def test_a_bundle_with_a_notebook_is_imported_as_failures(sqlite_store: Store) -> None:
+    lines = NOTEBOOK_OF_A_BUNDLE.read_text(encoding="utf-8").splitlines()
+    project = add_corpus(sqlite_store, "Rivers")
     with sqlite_store.writing() as w:
         ids = w.corpora.sentence_ids(project.id)
         store_notebook(w, project, lines, ids, "error-notebook.jsonl")

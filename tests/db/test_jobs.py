@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
+from tests.jobs.helpers import get
 from themescope.core.errors import StoreError, UnknownNameError
 from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobRecord, JobStatus
@@ -27,9 +28,12 @@ def finish(store: Store, id: int, status: JobStatus, owner: str = "me", **about:
         return w.jobs.finish(id, owner, status, **about)
 
 
-def get(store: Store, id: int) -> JobRecord:
-    with store.reading() as r:
-        return r.jobs.get(id)
+def ended(store: Store, status: JobStatus, after: int | None = None) -> int:
+    """The id of a job that was claimed and ended."""
+    id = add(store, after=after)
+    claim(store, id)
+    finish(store, id, status, error="No." if status is JobStatus.FAILED else "")
+    return id
 
 
 def grow_old(store: Store, id: int, seconds: float) -> None:
@@ -41,15 +45,13 @@ def grow_old(store: Store, id: int, seconds: float) -> None:
 
 
 class TestLife:
-    def test_a_new_job_is_queued(self, store: Store) -> None:
-        job = get(store, add(store))
+    def test_a_job_from_the_queue_to_its_end(self, store: Store) -> None:
+        id = add(store)
+        job = get(store, id)
         assert (job.status, job.attempt, job.progress, job.owner) == (JobStatus.QUEUED, 0, 0.0, "")
         assert job.args == {"files": ["a.xml"]}
         assert job.created.tzinfo is not None and abs(job.created - datetime.now(UTC)) < timedelta(minutes=10)
         assert job.started is None and job.heartbeat is None and job.ended is None
-
-    def test_claim_heartbeat_finish(self, store: Store) -> None:
-        id = add(store)
         claimed = claim(store, id)
         assert claimed is not None
         assert (claimed.status, claimed.owner, claimed.attempt) == (JobStatus.RUNNING, "me", 1)
@@ -58,18 +60,16 @@ class TestLife:
         assert (get(store, id).progress, get(store, id).message) == (0.5, "half")
         with store.writing() as w:
             assert w.jobs.finish(id, "me", JobStatus.DONE, result={"corpus": 7})
-        ended = get(store, id).ended
+        end = get(store, id).ended
         assert finish(store, id, JobStatus.DONE) and not finish(store, id, JobStatus.FAILED)
         assert not finish(store, id, JobStatus.DONE, "another")
+        assert claim(store, id, silent=get(store, id).heartbeat) is None
+        with store.writing() as w:
+            assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.DONE
+            assert w.jobs.heartbeats() == {}
         job = get(store, id)
-        assert job.ended == ended
-        assert (job.status, job.progress, job.result) == (JobStatus.DONE, 1.0, {"corpus": 7})
+        assert (job.status, job.progress, job.result, job.ended) == (JobStatus.DONE, 1.0, {"corpus": 7}, end)
         assert job.ended is not None and job.started is not None and job.ended >= job.started
-
-    def test_an_unknown_job_is_named(self, store: Store) -> None:
-        with store.reading() as r, pytest.raises(UnknownNameError, match="no job called '77'"):
-            r.jobs.get(77)
-        assert claim(store, 77) is None
 
     def test_newest_first_and_by_status(self, store: Store) -> None:
         first, second, third = add(store), add(store), add(store)
@@ -81,9 +81,15 @@ class TestLife:
             both = r.jobs.list(status=[JobStatus.RUNNING, JobStatus.QUEUED])
             assert [job.id for job in both] == [third, second, first]
             assert r.jobs.counts()[JobStatus.QUEUED] == 2
+            assert r.jobs.heartbeats() == {second: get(store, second).heartbeat}
+            with pytest.raises(UnknownNameError, match="no job called '77'"):
+                r.jobs.get(77)
+        assert claim(store, 77) is None
 
-    def test_ids_are_never_used_again(self, store: Store) -> None:
+    def test_only_ended_jobs_are_deleted_and_ids_are_never_used_again(self, store: Store) -> None:
         id = add(store)
+        with store.writing() as w, pytest.raises(StoreError, match="Cancel it before"):
+            w.jobs.delete(id)
         claim(store, id)
         finish(store, id, JobStatus.DONE)
         with store.writing() as w:
@@ -92,14 +98,10 @@ class TestLife:
 
 
 class TestOwnership:
-    def test_a_job_is_claimed_once(self, store: Store) -> None:
-        id = add(store)
-        assert claim(store, id, "one") is not None
-        assert claim(store, id, "two") is None
-
     def test_a_silent_owner_loses_the_job(self, store: Store) -> None:
         id = add(store)
         claim(store, id, "one")
+        assert claim(store, id, "two") is None
         taken = claim(store, id, "two", silent=get(store, id).heartbeat)
         assert taken is not None and (taken.owner, taken.attempt) == ("two", 2)
         with store.writing() as w:
@@ -117,38 +119,15 @@ class TestOwnership:
         assert claim(store, id, "two", silent=before) is None
         assert claim(store, id, "two") is None
 
-    def test_an_ended_job_is_not_claimed(self, store: Store) -> None:
-        id = add(store)
-        claim(store, id)
-        finish(store, id, JobStatus.DONE)
-        assert claim(store, id, silent=get(store, id).heartbeat) is None
-
-    def test_started_is_the_first_start(self, store: Store) -> None:
-        id = add(store)
-        first = claim(store, id)
-        with store.writing() as w:
-            assert w.jobs.requeue(id, "me")
-        second = claim(store, id)
-        assert first is not None and second is not None
-        assert second.started == first.started and second.attempt == 2
-
-    def test_an_orderly_interruption_is_no_attempt(self, store: Store) -> None:
-        id = add(store)
-        for _ in range(3):
+    def test_started_is_the_first_start_and_an_orderly_interruption_no_attempt(self, store: Store) -> None:
+        id, starts = add(store), set()
+        for interrupted, attempt in ((True, 1), (True, 1), (False, 1), (True, 2)):
             job = claim(store, id)
-            assert job is not None and job.attempt == 1
+            assert job is not None and job.attempt == attempt
+            starts.add(job.started)
             with store.writing() as w:
-                assert w.jobs.requeue(id, "me", interrupted=True)
-
-
-class TestRecovery:
-    def test_heartbeats_of_running_jobs(self, store: Store) -> None:
-        first, second, _ = add(store), add(store), add(store)
-        claim(store, first)
-        claim(store, second)
-        finish(store, second, JobStatus.DONE)
-        with store.reading() as r:
-            assert r.jobs.heartbeats() == {first: get(store, first).heartbeat}
+                assert w.jobs.requeue(id, "me", interrupted=interrupted)
+        assert len(starts) == 1
 
     def test_a_requeued_job_is_taken_after_those_that_wait(self, store: Store) -> None:
         first, second = add(store), add(store)
@@ -171,54 +150,39 @@ class TestChains:
         assert claim(store, second) is not None
 
     @pytest.mark.parametrize(("end", "word"), [(JobStatus.FAILED, "failed"), (JobStatus.CANCELLED, "was cancelled")])
-    def test_a_failure_fails_the_whole_chain(self, store: Store, end: JobStatus, word: str) -> None:
+    def test_a_failure_fails_the_whole_chain_which_a_retry_revives(
+        self, store: Store, end: JobStatus, word: str
+    ) -> None:
         first = add(store, "Import Rome")
         second = add(store, "Triplets", after=first)
         third = add(store, "Train", after=second)
         claim(store, first)
-        finish(store, first, end, error="No.")
+        finish(store, first, end, error="No.", traceback="…")
         assert get(store, second).status is JobStatus.FAILED
         assert f"job {first} (Import Rome), which {word}" in get(store, second).error
         assert f"job {second} (Triplets), which failed" in get(store, third).error
-
-    def test_a_job_added_after_the_failure_fails_when_claimed(self, store: Store) -> None:
-        first = add(store)
-        claim(store, first)
-        finish(store, first, JobStatus.FAILED)
-        late = add(store, after=first)
-        assert claim(store, late) is None
-        assert get(store, late).status is JobStatus.FAILED
-
-    def test_retry_revives_the_chain(self, store: Store) -> None:
-        first = add(store)
-        second = add(store, after=first)
-        third = add(store, after=second)
-        claim(store, first)
-        finish(store, first, JobStatus.FAILED, error="No.", traceback="…")
         with store.writing() as w:
             job = w.jobs.retry(first)
         assert (job.status, job.attempt, job.error, job.traceback) == (JobStatus.QUEUED, 0, "", "")
         assert [get(store, id).status for id in (second, third)] == [JobStatus.QUEUED] * 2
 
-    def test_retry_leaves_what_failed_by_itself(self, store: Store) -> None:
-        first = add(store)
-        second = add(store, after=first)
-        claim(store, first)
-        finish(store, first, JobStatus.DONE)
-        claim(store, second)
-        finish(store, second, JobStatus.FAILED, error="Mine.")
-        with store.writing() as w, pytest.raises(StoreError, match="done; only a failed"):
-            w.jobs.retry(first)
-        assert get(store, second).error == "Mine."
-
-    def test_deleting_a_failed_job_does_not_free_what_waited(self, store: Store) -> None:
-        first = add(store)
-        claim(store, first)
-        finish(store, first, JobStatus.FAILED)
-        late = add(store, after=first)
+    def test_what_is_added_after_the_failure_fails_when_it_is_claimed_or_the_failed_one_deleted(
+        self, store: Store
+    ) -> None:
+        first = ended(store, JobStatus.FAILED)
+        late, later = add(store, after=first), add(store, after=first)
+        assert claim(store, late) is None
+        assert get(store, late).status is JobStatus.FAILED
         with store.writing() as w:
             w.jobs.delete(first)
-        assert get(store, late).status is JobStatus.FAILED
+        assert get(store, later).status is JobStatus.FAILED
+
+    def test_retry_leaves_what_failed_by_itself(self, store: Store) -> None:
+        first = ended(store, JobStatus.DONE)
+        second = ended(store, JobStatus.FAILED, after=first)
+        with store.writing() as w, pytest.raises(StoreError, match="done; only a failed"):
+            w.jobs.retry(first)
+        assert get(store, second).error == "No."
 
 
 class TestCancel:
@@ -228,18 +192,12 @@ class TestCancel:
             assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.CANCELLED
         assert claim(store, id) is None
 
-    def test_a_running_job_learns_at_its_heartbeat(self, store: Store) -> None:
+    def test_a_running_job_learns_at_its_heartbeat_or_ends_when_it_is_taken_over(self, store: Store) -> None:
         id = add(store)
         claim(store, id)
         with store.writing() as w:
             assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.RUNNING
             assert w.jobs.heartbeat(id, "me") == HeartbeatReply(owned=True, cancel=True)
-
-    def test_a_dead_worker_does_not_keep_it_from_ending(self, store: Store) -> None:
-        id = add(store)
-        claim(store, id)
-        with store.writing() as w:
-            w.jobs.request_cancel(id, stale_s=30)
         assert claim(store, id, "two", silent=get(store, id).heartbeat) is None
         assert get(store, id).status is JobStatus.CANCELLED
 
@@ -254,75 +212,40 @@ class TestCancel:
             assert not w.jobs.heartbeat(id, "me").owned
         assert get(store, late).status is JobStatus.FAILED
 
-    def test_an_ended_job_stays_as_it_is(self, store: Store) -> None:
-        id = add(store)
-        claim(store, id)
-        finish(store, id, JobStatus.DONE)
-        with store.writing() as w:
-            assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.DONE
 
-    def test_only_ended_jobs_are_deleted(self, store: Store) -> None:
-        id = add(store)
-        with store.writing() as w, pytest.raises(StoreError, match="Cancel it before"):
-            w.jobs.delete(id)
-
-
-class TestMetrics:
-    def test_curves_by_name_and_step(self, store: Store) -> None:
-        id = add(store)
-        with store.writing() as w:
-            w.jobs.add_metrics(id, [MetricPoint("loss", 2, 0.5), MetricPoint("accuracy", 1, 0.6)])
-            w.jobs.add_metrics(id, [MetricPoint("loss", 1, 0.9)])
-            w.jobs.add_metrics(id, [])
-        with store.reading() as r:
-            points = r.jobs.metrics(id)
-        assert points == [MetricPoint("accuracy", 1, 0.6), MetricPoint("loss", 1, 0.9), MetricPoint("loss", 2, 0.5)]
-
-    def test_a_step_told_again_replaces_the_old_point(self, store: Store) -> None:
-        id = add(store)
-        with store.writing() as w:
-            w.jobs.add_metrics(id, [MetricPoint("loss", 1, 0.9), MetricPoint("loss", 1, 0.8)])
-            w.jobs.add_metrics(id, [MetricPoint("loss", 1, 0.7)])
-        with store.reading() as r:
-            assert r.jobs.metrics(id) == [MetricPoint("loss", 1, 0.7)]
-
-    def test_a_diverging_curve_can_be_kept(self, store: Store) -> None:
-        id = add(store)
-        with store.writing() as w:
-            w.jobs.add_metrics(id, [MetricPoint("loss", 1, math.nan), MetricPoint("loss", 2, math.inf)])
-        with store.reading() as r:
-            nan, infinite = r.jobs.metrics(id)
+def test_curves_have_one_point_a_step_and_go_with_their_job(store: Store) -> None:
+    id = add(store)
+    with store.writing() as w:
+        w.jobs.add_metrics(id, [MetricPoint("loss", 2, 0.5), MetricPoint("accuracy", 1, 0.6)])
+        w.jobs.add_metrics(id, [MetricPoint("loss", 1, 0.9), MetricPoint("loss", 1, 0.8)])
+        w.jobs.add_metrics(id, [MetricPoint("loss", 1, 0.7)])
+        w.jobs.add_metrics(id, [])
+    with store.reading() as r:
+        points = r.jobs.metrics(id)
+    assert points == [MetricPoint("accuracy", 1, 0.6), MetricPoint("loss", 1, 0.7), MetricPoint("loss", 2, 0.5)]
+    with store.writing() as w:
+        w.jobs.add_metrics(id, [MetricPoint("loss", 1, math.nan), MetricPoint("loss", 2, math.inf)])
+        _, nan, infinite = w.jobs.metrics(id)
         assert math.isnan(nan.value) and infinite.value == math.inf
-
-    def test_metrics_go_with_their_job(self, store: Store) -> None:
-        id = add(store)
-        with store.writing() as w:
-            w.jobs.add_metrics(id, [MetricPoint("loss", 1, 0.9)])
-            w.jobs.request_cancel(id, stale_s=30)
-            w.jobs.delete(id)
-            assert w.jobs.connection.execute(sa.select(sa.func.count()).select_from(t.job_metric)).scalar_one() == 0
+        w.jobs.request_cancel(id, stale_s=30)
+        w.jobs.delete(id)
+        assert w.jobs.connection.execute(sa.select(sa.func.count()).select_from(t.job_metric)).scalar_one() == 0
 
 
-class TestWorkers:
-    def test_heartbeat_and_leave(self, store: Store) -> None:
-        with store.writing() as w:
-            w.workers.heartbeat("host:1", "default")
-            w.workers.heartbeat("host:1", "default")
-            w.workers.heartbeat("host:2", "gpu")
-        with store.reading() as r:
-            assert [(one.owner, one.queue) for one in r.workers.alive()] == [("host:1", "default"), ("host:2", "gpu")]
-            assert all(one.heartbeat >= one.started for one in r.workers.alive())
-        with store.writing() as w:
-            w.workers.leave("host:1")
-            w.workers.leave("nobody")
-        with store.reading() as r:
-            assert [one.owner for one in r.workers.alive()] == ["host:2"]
-
-    def test_the_silent_are_not_alive_and_are_forgotten(self, store: Store) -> None:
-        with store.writing() as w:
-            w.workers.heartbeat("dead", "default")
-            past = datetime.now(UTC) - timedelta(days=2)
-            w.workers.connection.execute(t.worker.update().values(heartbeat=past))
-            assert w.workers.alive() == []
-            w.workers.heartbeat("new", "default")
-            assert w.workers.connection.execute(sa.select(t.worker.c.owner)).scalars().all() == ["new"]
+def test_workers_come_and_go_and_the_silent_are_forgotten(store: Store) -> None:
+    with store.writing() as w:
+        w.workers.heartbeat("host:1", "default")
+        w.workers.heartbeat("host:1", "default")
+        w.workers.heartbeat("host:2", "gpu")
+    with store.reading() as r:
+        assert [(one.owner, one.queue) for one in r.workers.alive()] == [("host:1", "default"), ("host:2", "gpu")]
+        assert all(one.heartbeat >= one.started for one in r.workers.alive())
+    with store.writing() as w:
+        w.workers.leave("host:1")
+        w.workers.leave("nobody")
+        assert [one.owner for one in w.workers.alive()] == ["host:2"]
+        past = datetime.now(UTC) - timedelta(days=2)
+        w.workers.connection.execute(t.worker.update().values(heartbeat=past))
+        assert w.workers.alive() == []
+        w.workers.heartbeat("new", "default")
+        assert w.workers.connection.execute(sa.select(t.worker.c.owner)).scalars().all() == ["new"]

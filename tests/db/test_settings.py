@@ -14,22 +14,17 @@ from themescope.db.passwords import signing_key
 from themescope.db.settings import Settings, checkout_home, sqlite_path, without_password
 
 
-class TestFromEnvironment:
-    def test_defaults_are_files_in_the_home(self, tmp_path: Path) -> None:
+class TestHome:
+    def test_files_are_in_the_home(self, tmp_path: Path, themescope_home: Path) -> None:
         settings = Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path)})
         assert settings.home == tmp_path
         assert sqlite_path(settings.database_url) == tmp_path / "themescope.db"
-
-    def test_it_reads_the_process_environment(self, themescope_home: Path) -> None:
-        assert Settings.from_environment().home == themescope_home
-
-    def test_an_empty_variable_is_unset(self, tmp_path: Path) -> None:
-        given = {"THEMESCOPE_HOME": str(tmp_path), "DATABASE_URL": " "}
-        assert Settings.from_environment(given) == Settings.in_folder(tmp_path)
-
-    def test_the_home_may_be_relative_or_start_with_a_tilde(self) -> None:
+        assert settings.allowed_hosts == () and settings.import_folders == ()
+        unset = {"THEMESCOPE_HOME": str(tmp_path), "DATABASE_URL": " "}
+        assert Settings.from_environment(unset) == Settings.in_folder(tmp_path)
         assert Settings.from_environment({"THEMESCOPE_HOME": "data"}).home == Path.cwd() / "data"
         assert Settings.from_environment({"THEMESCOPE_HOME": "~/data"}).home == Path.home() / "data"
+        assert Settings.from_environment().home == themescope_home
 
     def test_commands_find_the_store_of_make_run(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         assert checkout_home(tmp_path) is None
@@ -59,80 +54,59 @@ class TestFromEnvironment:
         assert (home.parent == tmp_path) == bool(variable)
 
 
-class TestExecutor:
-    @pytest.mark.parametrize("url", ["", "ray://local", "ray://head.example.org:10001"])
-    def test_valid_urls(self, tmp_path: Path, url: str) -> None:
-        given = {"THEMESCOPE_HOME": str(tmp_path), "EXECUTOR_URL": f" {url} "}
-        assert Settings.from_environment(given).executor_url == url
-
-    @pytest.mark.parametrize("url", ["local", "ray://", "ray://head", "ray://head:port", "dask://head:8786"])
-    def test_other_urls_are_refused(self, tmp_path: Path, url: str) -> None:
-        with pytest.raises(ConfigError, match=r"EXECUTOR_URL must be empty, ray://local or ray://host:port, .* not '"):
-            Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path), "EXECUTOR_URL": url})
+@pytest.mark.parametrize("url", ["", "ray://local", "ray://head.example.org:10001"])
+def test_valid_urls_of_executors(tmp_path: Path, url: str) -> None:
+    given = {"THEMESCOPE_HOME": str(tmp_path), "EXECUTOR_URL": f" {url} "}
+    assert Settings.from_environment(given).executor_url == url
 
 
-class TestAddresses:
-    def test_passwords_are_not_shown(self, tmp_path: Path) -> None:
-        url = "postgresql://ann:s3cret%40@db.example.org:5433/themes?password=s3cret"
-        settings = Settings.in_folder(tmp_path, url)
-        assert settings.database_label == "postgresql://ann:***@db.example.org:5433/themes"
-        assert "s3cret" not in repr(settings)
-        assert without_password("postgresql://ann@host/themes") == "postgresql://ann@host/themes"
-
-    @pytest.mark.parametrize("url", ["mysql://localhost/x", "themescope.db", "http://localhost"])
-    def test_unknown_kinds_are_refused(self, tmp_path: Path, url: str) -> None:
-        with pytest.raises(
-            ConfigError, match=r"DATABASE_URL has the unsupported scheme .* Use one of sqlite://…, postgres://…"
-        ):
-            Settings.in_folder(tmp_path, url)
-
-    @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:"])
-    def test_sqlite_needs_a_file(self, tmp_path: Path, url: str) -> None:
-        with pytest.raises(ConfigError, match="names no SQLite file"):
-            Settings.in_folder(tmp_path, url)
-
-    def test_a_question_mark_in_the_folder_is_refused(self) -> None:
-        with pytest.raises(ConfigError, match="question mark"):
-            Settings.in_folder(Path("what?"))
+def test_passwords_are_not_shown(tmp_path: Path) -> None:
+    url = "postgresql://ann:s3cret%40@db.example.org:5433/themes?password=s3cret"
+    settings = Settings.in_folder(tmp_path, url)
+    assert settings.database_label == "postgresql://ann:***@db.example.org:5433/themes"
+    assert "s3cret" not in repr(settings)
+    assert without_password("postgresql://ann@host/themes") == "postgresql://ann@host/themes"
 
 
-class TestWhatPagesMayDo:
-    def test_nothing_by_default(self) -> None:
-        settings = Settings.from_environment({})
-        assert settings.allowed_hosts == () and settings.import_folders == ()
-
-    def test_hosts_are_kept_as_browsers_send_them(self) -> None:
-        given = {"THEMESCOPE_ALLOWED_HOSTS": "Themes.Example.org., müller.example  [2001:DB8::1],10.0.0.1"}
-        wanted = ("themes.example.org", "xn--mller-kva.example", "2001:db8::1", "10.0.0.1")
-        assert Settings.from_environment(given).allowed_hosts == wanted
-
-    @pytest.mark.parametrize("text", ["*", "*.example.org", "http://a.example", "a.example:80", "a..b/c", "-"])
-    def test_what_is_no_host_is_refused(self, text: str) -> None:
-        with pytest.raises(ConfigError, match=r"THEMESCOPE_ALLOWED_HOSTS: .* is not a host name"):
-            Settings.from_environment({"THEMESCOPE_ALLOWED_HOSTS": text})
-
-    def test_folders_are_separated_as_in_path(self, tmp_path: Path) -> None:
-        given = {"THEMESCOPE_IMPORT_FOLDERS": os.pathsep.join([str(tmp_path), " ~/texts ", ""])}
-        assert Settings.from_environment(given).import_folders == (tmp_path, Path.home() / "texts")
-
-    def test_relative_folders_are_refused(self) -> None:
-        with pytest.raises(ConfigError, match=r"'texts' is not an absolute path\. Correct THEMESCOPE_IMPORT_FOLDERS"):
-            Settings.from_environment({"THEMESCOPE_IMPORT_FOLDERS": "texts"})
+def test_hosts_are_kept_as_browsers_send_them_and_folders_separated_as_in_path(tmp_path: Path) -> None:
+    given = {
+        "THEMESCOPE_ALLOWED_HOSTS": "Themes.Example.org., müller.example  [2001:DB8::1],10.0.0.1",
+        "THEMESCOPE_IMPORT_FOLDERS": os.pathsep.join([str(tmp_path), " ~/texts ", ""]),
+    }
+    found = Settings.from_environment(given)
+    assert found.allowed_hosts == ("themes.example.org", "xn--mller-kva.example", "2001:db8::1", "10.0.0.1")
+    assert found.import_folders == (tmp_path, Path.home() / "texts")
 
 
-class TestLogs:
-    def test_other_formats_of_records_are_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match="THEMESCOPE_LOG_FORMAT must be text or json, not 'xml'"):
-            Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path), "THEMESCOPE_LOG_FORMAT": "xml"})
+EXECUTORS = r"EXECUTOR_URL must be empty, ray://local or ray://host:port, .* not '"
+SCHEMES = r"DATABASE_URL has the unsupported scheme .* Use one of sqlite://…, postgres://…"
+HOURS = "must be between 1 and 9,600 hours"
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [("0", "between 1 and 9,600 hours"), ("9601", "between"), ("a", "number of")]
+    ("variable", "value", "said"),
+    [
+        *(
+            ("EXECUTOR_URL", x, EXECUTORS)
+            for x in ("local", "ray://", "ray://head", "ray://head:port", "dask://h:8786")
+        ),
+        *(("DATABASE_URL", x, SCHEMES) for x in ("mysql://localhost/x", "themescope.db", "http://localhost")),
+        *(("DATABASE_URL", f"sqlite://{x}", "names no SQLite file") for x in ("", "/", "/:memory:")),
+        ("THEMESCOPE_HOME", "what?", "question mark"),
+        *(
+            ("THEMESCOPE_ALLOWED_HOSTS", x, r"THEMESCOPE_ALLOWED_HOSTS: .* is not a host name")
+            for x in ("*", "*.example.org", "http://a.example", "a.example:80", "a..b/c", "-")
+        ),
+        ("THEMESCOPE_IMPORT_FOLDERS", "texts", r"'texts' is not an absolute path\. Correct THEMESCOPE_IMPORT_FOLDERS"),
+        ("THEMESCOPE_LOG_FORMAT", "xml", "THEMESCOPE_LOG_FORMAT must be text or json, not 'xml'"),
+        *((f"THEMESCOPE_SESSION_{x}", "0", f"SESSION_{x} {HOURS}") for x in ("IDLE", "LIMIT")),
+        *((f"THEMESCOPE_SESSION_{x}", "9601", f"SESSION_{x} {HOURS}") for x in ("IDLE", "LIMIT")),
+        *((f"THEMESCOPE_SESSION_{x}", "a", f"SESSION_{x} must be a number of") for x in ("IDLE", "LIMIT")),
+    ],
 )
-def test_the_time_of_a_session_is_limited(value: str, said: str) -> None:
-    for variable in ("THEMESCOPE_SESSION_IDLE", "THEMESCOPE_SESSION_LIMIT"):
-        with pytest.raises(ConfigError, match=f"{variable} must be a? ?{said}"):
-            Settings.from_environment({variable: value})
+def test_what_makes_no_sense_is_refused(tmp_path: Path, variable: str, value: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path), variable: value})
 
 
 def test_all_processes_have_the_same_key(tmp_path: Path) -> None:

@@ -19,12 +19,6 @@ from themescope.db.store import Store
 
 
 class TestUnitOfWork:
-    def test_committed_when_the_block_ends(self, store: Store) -> None:
-        with store.writing() as w:
-            w.corpora.create("kept", "en")
-        with store.reading() as r:
-            assert r.corpora.by_name("kept")
-
     @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
     def test_rolled_back_when_it_raises(self, store: Store, error: type[BaseException]) -> None:
         with pytest.raises(error), store.writing() as w:
@@ -38,7 +32,9 @@ class TestUnitOfWork:
         with pytest.raises(StoreError), store.reading() as r:
             r.corpora.create("x", "en")
         with store.writing() as w:  # the pooled connection writes again
-            w.corpora.create("x", "en")
+            w.corpora.create("kept", "en")
+        with store.reading() as r:
+            assert r.corpora.by_name("kept")
 
     def test_a_reader_sees_one_snapshot(self, store: Store) -> None:
         add_corpus(store, "one")
@@ -62,18 +58,14 @@ class TestUnitOfWork:
         with pytest.raises(ConflictError, match="nothing was written"), store.writing() as w:
             w.triplets.create(77, "t", "sentences", {}, 0, "d")
 
-    def test_a_copy_in_another_process_opens_its_own_connections(self, store: Store) -> None:
+    def test_a_copy_in_another_process_and_a_closed_store_open_connections_of_their_own(self, store: Store) -> None:
         add_corpus(store)
         copy = pickle.loads(pickle.dumps(store))
-        with copy.reading() as r:
-            assert len(r.corpora.list()) == 1
-        copy.close()
-
-    def test_a_closed_store_opens_again(self, store: Store) -> None:
-        add_corpus(store)
         store.close()
-        with store.reading() as r:
-            assert len(r.corpora.list()) == 1
+        for opened in (copy, store):
+            with opened.reading() as r:
+                assert len(r.corpora.list()) == 1
+        copy.close()
 
     def test_defects_of_ours_are_not_dressed_up(self, store: Store) -> None:
         with pytest.raises((ProgrammingError, StoreError)) as caught, store.reading() as r:
@@ -89,14 +81,13 @@ class TestUnitOfWork:
         assert store.remove_unused_artifacts() == [unused]
 
 
-class TestConcurrency:
-    def test_processes_write_and_read_at_once(self, store: Store) -> None:
-        with store.writing() as w:
-            busy, read = w.corpora.create("busy", "en"), w.corpora.create("read", "en")
-        assert at_once((load, store, busy.id, 15), (edit, store, read.id, 40), (edit, store, read.id, 40)) == []
-        with store.reading() as r:
-            assert r.corpora.get(busy.id).sentences == 15 * 20 * 100
-            assert len(r.workers.alive(600)) == 80
+def test_processes_write_and_read_at_once(store: Store) -> None:
+    with store.writing() as w:
+        busy, read = w.corpora.create("busy", "en"), w.corpora.create("read", "en")
+    assert at_once((load, store, busy.id, 15), (edit, store, read.id, 40), (edit, store, read.id, 40)) == []
+    with store.reading() as r:
+        assert r.corpora.get(busy.id).sentences == 15 * 20 * 100
+        assert len(r.workers.alive(600)) == 80
 
 
 def test_a_connection_needs_no_lock(settings: Settings) -> None:
@@ -109,19 +100,6 @@ def test_a_connection_needs_no_lock(settings: Settings) -> None:
 
 
 class TestTrouble:
-    def test_a_store_that_is_not_set_up(self, settings: Settings) -> None:
-        store = Store(settings)
-        with pytest.raises(StoreError, match="not set up yet"), store.reading() as r:
-            r.corpora.list()
-        store.close()
-
-    @pytest.mark.postgres
-    def test_a_postgres_store_that_is_not_set_up(self, tmp_path: Path, postgres_server) -> None:
-        store = Store(Settings.in_folder(tmp_path, postgres_server.new_database()))
-        with pytest.raises(StoreError, match="not set up yet"), store.reading() as r:
-            r.corpora.list()
-        store.close()
-
     @pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
     def test_an_unreachable_server_without_its_password(self, tmp_path: Path, scheme: str) -> None:
         pytest.importorskip("psycopg")
@@ -138,22 +116,18 @@ class TestTrouble:
             store.migrate()
         assert '"nowhere" does not exist' in caught.value.place
 
-    def test_a_file_that_is_no_database(self, settings: Settings) -> None:
-        settings.home.mkdir()
-        (settings.home / "themescope.db").write_bytes(b"no database at all " * 100)
-        with pytest.raises(StoreError, match="is not a database"):
-            Store(settings).migrate()
-
-    def test_a_folder_in_place_of_the_file(self, settings: Settings) -> None:
-        (settings.home / "themescope.db").mkdir(parents=True)
-        with pytest.raises(StoreError, match="cannot be opened"):
-            Store(settings).migrate()
-
-    def test_a_home_that_cannot_be_made(self, tmp_path: Path) -> None:
+    def test_what_is_in_the_way_is_said(self, tmp_path: Path) -> None:
+        for name in ("text/themescope.db", "folder/themescope.db/x"):
+            (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / "text" / "themescope.db").write_bytes(b"no database at all " * 100)
         (tmp_path / "file").write_text("x")
-        store = Store(Settings.in_folder(tmp_path / "file" / "home"))
-        with pytest.raises(StoreError, match=r"cannot be created.*Set THEMESCOPE_HOME"):
-            store.migrate()
+        for home, said in (
+            ("text", "is not a database"),
+            ("folder", "cannot be opened"),
+            ("file/home", r"cannot be created.*Set THEMESCOPE_HOME"),
+        ):
+            with pytest.raises(StoreError, match=said):
+                Store(Settings.in_folder(tmp_path / home)).migrate()
 
     def test_a_file_that_may_only_be_read(self, sqlite_store: Store) -> None:
         add_corpus(sqlite_store)

@@ -61,7 +61,7 @@ def own(open_store: Callable[[Path], Store], tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-def test_migration_keeps_every_row(old: Store) -> None:
+def test_migration_keeps_every_row_and_text(old: Store) -> None:
     assert up_to_date(old.settings)
     before = dict(expected()["rows"])
     before["label_step"] += before.pop("practice")  # attempts are steps
@@ -79,6 +79,11 @@ def test_migration_keeps_every_row(old: Store) -> None:
         "task_member": 2, "task_item": 2,
     }  # fmt: skip
     assert {name: count - before[name] for name, count in counts.items() if count != before[name]} == moved
+    with old.reading() as r:
+        names = [corpus.name for corpus in r.corpora.list()]
+        found = r.corpora.sentences(expected()["article"])
+    assert names == ["Islands", "Notices", "Suggestions", "Errors of Islands"]
+    assert {str(s.id): s.text for s in found} == expected()["texts"]
 
 
 def test_migration_leaves_no_dangling_reference(tmp_path: Path) -> None:
@@ -89,19 +94,6 @@ def test_migration_leaves_no_dangling_reference(tmp_path: Path) -> None:
     database = sqlite3.connect(store.settings.home / "themescope.db")
     assert database.execute("PRAGMA foreign_key_check").fetchall() == []
     database.close()
-
-
-def test_new_rows_get_new_ids(own: Store) -> None:
-    with own.writing() as w:
-        assert w.jobs.add("train", "Train", {}).id > expected()["rows"]["job"]
-
-
-def test_text_is_unchanged(old: Store) -> None:
-    with old.reading() as r:
-        names = [corpus.name for corpus in r.corpora.list()]
-        found = r.corpora.sentences(expected()["article"])
-    assert names == ["Islands", "Notices", "Suggestions", "Errors of Islands"]
-    assert {str(s.id): s.text for s in found} == expected()["texts"]
 
 
 @pytest.mark.parametrize("name", expected()["models"])
@@ -127,13 +119,22 @@ def distances(vectors: object) -> np.ndarray:
     return np.asarray(np.linalg.norm(dense[:, None] - dense[None, :], axis=-1))
 
 
-def test_a_labelling_and_its_history_are_unchanged(old: Store) -> None:
+def test_a_labelling_and_its_history_lead_from_the_start_to_the_end(old: Store) -> None:
     told = expected()["labelling"]
     session = LabellingSession(old, told["id"], "ada")
     assert described(session.partition) == {
         name: told[name] for name in ("ids", "numbers", "uncertain", "notes", "clusters")
     }
     assert [[s.kind.value, s.operation, s.summary, s.person] for s in session.steps] == told["steps"]
+    state = session.at(0)
+    assert state.to_bytes() != session.partition.to_bytes()
+    with old.reading() as r:
+        log = r.label_steps.since(session.record.id, 0)
+    assert len(log) == len(told["steps"])
+    for step, change_set in log:
+        state = apply(state, change_set)
+        assert state.to_bytes() == session.at(step.id).to_bytes()
+    assert state.to_bytes() == session.partition.to_bytes()
 
 
 def described(state: Partition) -> dict[str, object]:
@@ -145,19 +146,6 @@ def described(state: Partition) -> dict[str, object]:
         "notes": {str(i): note for i, note in state.notes.items()},
         "clusters": {str(c.number): c.name for c in state.clusters.values()},
     }
-
-
-def test_replaying_the_history_leads_from_the_start_to_the_end(old: Store) -> None:
-    session = LabellingSession(old, expected()["labelling"]["id"], "ben")
-    state = session.at(0)
-    assert state.to_bytes() != session.partition.to_bytes()
-    with old.reading() as r:
-        log = r.label_steps.since(session.record.id, 0)
-    assert len(log) == len(expected()["labelling"]["steps"])
-    for step, change_set in log:
-        state = apply(state, change_set)
-        assert state.to_bytes() == session.at(step.id).to_bytes()
-    assert state.to_bytes() == session.partition.to_bytes()
 
 
 def test_undo_and_redo_continue_where_0_2_stopped(own: Store) -> None:
@@ -330,3 +318,4 @@ def test_sets_benchmarks_and_vectors_are_found_again_and_scores_are_computed_ane
     assert [do("cluster", **clustering)["cached"] for _ in range(2)] == [False, True]
     with own.reading() as r:
         assert before < {run.id for run in r.runs.list(kind="clustering")}
+        assert r.jobs.list(limit=1)[0].id > expected()["rows"]["job"], "new rows get new ids"

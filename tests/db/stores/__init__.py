@@ -24,6 +24,8 @@ V0_2_REVISION = "0023"
 """Migration at which version 0.2 left the database."""
 NOTEBOOK = Path(__file__).with_name("v0.3-notebook.sql")
 """A store of the development of 0.3 (commit 8b7e71d3) with the error notebooks of two projects."""
+NOTEBOOK_OF_A_BUNDLE = Path(__file__).with_name("v0.3-notebook.jsonl")
+"""The notebook of its project “Rivers” as bundles of that commit have it: references and sentences are places."""
 
 
 @cache
