@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Annotated, Any
 
 import click
 
@@ -18,39 +19,37 @@ from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.backups import About
-from themescope.jobs.cli.main import FAILED, Shell, common, pairs, pass_shell, table
+from themescope.jobs.cli.main import FAILED, Shell, command, fields, pairs, pass_shell, table
 from themescope.jobs.queue.runner import Bar
 from themescope.jobs.services import people
 from themescope.jobs.services.people import tidy
 
 
-@click.command()
-@click.option(
-    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of jobs to run in parallel."
-)
-@click.option("--queue", "queue_name", default="default", show_default=True, help="Name of the queue.")
-@click.option("--warm-up/--no-warm-up", default=True, help="Precompile the code that maps need while idle.")
-@common
-@pass_shell
-def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
+@command()
+def worker(
+    shell: Shell,
+    *,
+    workers: Annotated[int, "Number of jobs to run in parallel.", click.IntRange(1, 64)] = 1,
+    queue: Annotated[str, "Name of the queue."] = "default",
+    warm_up: Annotated[bool, "Precompile the code that maps need while idle."] = True,
+) -> None:
     """Run queued jobs until stopped. Interrupted jobs are queued again and resume."""
     from themescope.jobs.common import logs
     from themescope.jobs.queue.worker import Worker
 
     logs.set_up("worker", Settings.from_environment().log_format)
-    process = Worker(shell.store, queue_name, warm_up)
-    renewed = process.run(workers)
-    if renewed:
+    if Worker(shell.store, queue, warm_up).run(workers):
         shell.store.close()
         # What maps need has been compiled by now, and importing it again would take back the memory.
         os.execv(sys.executable, [*sys.orig_argv, *([] if "--no-warm-up" in sys.orig_argv else ["--no-warm-up"])])
 
 
-@click.command()
-@click.option("--vectors", is_flag=True, help="Also read every vector file and compare its content with its name.")
-@common
-@pass_shell
-def doctor(shell: Shell, vectors: bool) -> int:
+@command()
+def doctor(
+    shell: Shell,
+    *,
+    vectors: Annotated[bool, "Also read every vector file and compare its content with its name."] = False,
+) -> int:
     """Check the installation: Python, packages, store, queue, worker, disk, word vectors. Exits with 1 on a problem."""
     from themescope.jobs.services.installation import examine
 
@@ -63,10 +62,7 @@ def doctor(shell: Shell, vectors: bool) -> int:
     return FAILED if problems else 0
 
 
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@common
-@pass_shell
+@command()
 def backup(shell: Shell, file: Path) -> int:
     """Write a backup of the whole store to the new FILE, while people work, and compare it with its checksums.
 
@@ -86,12 +82,13 @@ def backup(shell: Shell, file: Path) -> int:
     return FAILED if made.about.problems else 0
 
 
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--check", is_flag=True, help="Only compare the file with its checksums and show what it contains.")
-@common
-@pass_shell
-def restore(shell: Shell, file: Path, check: bool) -> None:
+@command()
+def restore(
+    shell: Shell,
+    file: Path,
+    *,
+    check: Annotated[bool, "Only compare the file with its checksums and show what it contains."] = False,
+) -> None:
     """Restore the backup FILE into an empty data folder and an empty database, and compare it with its checksums."""
     from themescope.jobs.backups import check_backup, restore_backup
 
@@ -168,85 +165,67 @@ def people_() -> None:
     """Manage accounts and roles (viewer, labeller, admin)."""
 
 
-@people_.command("list")
-@click.option("--tokens", is_flag=True, help="List tokens of the HTTP API instead, without their secrets.")
-@click.option("--log", type=click.IntRange(1), default=None, metavar="NUMBER", help="List the newest events instead.")
-@common
-@pass_shell
-def list_people(shell: Shell, tokens: bool, log: int | None) -> None:
+@command(people_, "list")
+def list_people(
+    shell: Shell,
+    *,
+    tokens: Annotated[bool, "List tokens of the HTTP API instead, without their secrets."] = False,
+    log: Annotated[int | None, "--log NUMBER", "List the newest events instead.", click.IntRange(1)] = None,
+) -> None:
     """List people with role, sign-in method and time of last use; or their tokens, or changes and sign-ins."""
+    what, empty = "people", "There are no accounts yet. Add one: themescope people add NAME --role admin"
+    rows: list[dict[str, Any]] = []
     if tokens:
-        rows = [
-            {
-                "id": str(one.id),
-                "person": one.person,
-                "name": one.name,
-                "state": one.state(now()),
-                "created": f"{one.created:%Y-%m-%d}",
-                "last used": f"{one.used:%Y-%m-%d %H:%M}" if one.used else "–",
-                "expires": f"{one.expires:%Y-%m-%d}",
-            }
-            for one in people.tokens_of(shell.store, None)
-        ]
-        shell.show({"tokens": rows}, table(rows, empty="There are no tokens."))
-        return
-    if log is not None:
+        what, empty = "tokens", "There are no tokens."
+        for one in people.tokens_of(shell.store):
+            times = {"created": one.created, "last used": one.used, "expires": one.expires}
+            rows += [{"id": str(one.id), **fields(one, "person", "name"), "state": one.state(now()), **times}]
+    elif log is not None:
+        what, empty = "events", "There are no events yet."
         with shell.store.reading() as r:
             events = r.audit_log.latest(log)
-        rows = [
-            {
-                "time": f"{event.created:%Y-%m-%d %H:%M:%S}",
-                "by": event.author or "–",
-                "action": event.action,
-                "account": event.person or "–",
-                "detail": event.detail,
-            }
-            for event in events
-        ]
-        shell.show({"events": rows}, table(rows, empty="There are no events yet."))
-        return
-    rows = [
-        {
-            "name": member.person.name or "(no name)",
-            "role": member.person.role.value,
-            "signs in by": member.login or "–",
-            "last seen": f"{member.person.seen:%Y-%m-%d %H:%M}" if member.person.seen else "–",
-        }
-        for member in people.members(shell.store)
-    ]
-    nobody = "There are no accounts yet. Add one: themescope people add NAME --role admin"
-    shell.show({"people": rows}, table(rows, empty=nobody))
+        for event in events:
+            about = {"time": f"{event.created:%Y-%m-%d %H:%M:%S}", "by": event.author or "–"}
+            rows += [about | {"action": event.action, "account": event.person or "–", "detail": event.detail}]
+    else:
+        for member in people.members(shell.store):
+            about = {"name": member.person.name or "(no name)", "role": member.person.role}
+            rows += [about | {"signs in by": member.login or "–", "last seen": member.person.seen}]
+    shell.show({what: rows}, table(rows, empty=empty))
 
 
-@people_.command()
-@click.argument("name")
-@click.option("--role", type=_ROLE, default=Role.LABELLER.value, show_default=True, help="Role of the person.")
-@click.option("--oidc", is_flag=True, help="Sign in through your organisation (OIDC); NAME is the e-mail address.")
-@common
-@pass_shell
-def add(shell: Shell, name: str, role: str, oidc: bool) -> None:
+@command(people_)
+def add(
+    shell: Shell,
+    name: str,
+    *,
+    role: Annotated[str, "Role of the person.", _ROLE] = Role.LABELLER.value,
+    oidc: Annotated[bool, "Sign in through your organisation (OIDC); NAME is the e-mail address."] = False,
+) -> None:
     """Add an account for NAME. The password is prompted for, or read from standard input (one line)."""
-    password = None if oidc else _password()
-    stored = people.add(shell.store, name, Role(role), password)
+    stored = people.add(shell.store, name, Role(role), None if oidc else _password())
     shell.show({"name": stored, "role": role}, f"{stored} can sign in with the role {role}.")
 
 
-@people_.command()
-@click.argument("name")
-@click.option("--role", type=_ROLE, default=None, help="New role.")
-@click.option("--password", "new", is_flag=True, help="New password, prompted for or read from standard input.")
-@common
-@pass_shell
-def change(shell: Shell, name: str, role: str | None, new: bool) -> None:
+@command(people_)
+def change(
+    shell: Shell,
+    name: str,
+    *,
+    role: Annotated[str | None, "New role.", _ROLE] = None,
+    password: Annotated[bool, "New password, prompted for or read from standard input."] = False,
+) -> None:
     """Change the role or the password of NAME. With a new password, open sessions end."""
-    if role is None and not new:
+    if role is None and not password:
         raise click.UsageError("Give --role or --password.")
+    told = []
     if role is not None:
         people.set_role(shell.store, name, Role(role))
-    if new:
+        told.append(f"{name} now has the role {role}.")
+    if password:
         people.set_password(shell.store, name, _password())
-    told = [f"{name} now has the role {role}."] if role else []
-    shell.show({"name": name, "role": role}, "\n".join([*told, *(["The password was changed."] if new else [])]))
+        told.append("The password was changed.")
+    shell.show({"name": name, "role": role}, "\n".join(told))
 
 
 def _password() -> str:
@@ -263,20 +242,15 @@ def _password() -> str:
     return given
 
 
-@people_.command()
-@click.argument("person", default="")
-@click.argument("name", default="")
-@click.option(
-    "--days",
-    type=click.IntRange(1, people.MOST_DAYS),
-    default=people.DAYS,
-    show_default=True,
-    help="Number of days until it expires.",
-)
-@click.option("--revoke", type=int, default=None, metavar="ID", help="Revoke the token with this number instead.")
-@common
-@pass_shell
-def token(shell: Shell, person: str, name: str, days: int, revoke: int | None) -> None:
+@command(people_)
+def token(
+    shell: Shell,
+    person: str = "",
+    name: str = "",
+    *,
+    days: Annotated[int, "Number of days until it expires.", click.IntRange(1, people.MOST_DAYS)] = people.DAYS,
+    revoke: Annotated[int | None, "--revoke ID", "Revoke the token with this number instead."] = None,
+) -> None:
     """Create a token of the HTTP API for the account of PERSON and print it; NAME says what it is for.
 
     It is not shown again. Programs that use a revoked one are refused at once; `people list --tokens` has the numbers.
@@ -291,13 +265,14 @@ def token(shell: Shell, person: str, name: str, days: int, revoke: int | None) -
     shell.show({"id": made.record.id, "token": made.secret, "expires": made.record.expires}, made.secret)
 
 
-@people_.command()
-@click.argument("name")
-@click.option("--forget", is_flag=True, help="Replace the name by a pseudonym everywhere. This cannot be undone.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@common
-@pass_shell
-def remove(shell: Shell, name: str, forget: bool, yes: bool) -> None:
+@command(people_)
+def remove(
+    shell: Shell,
+    name: str,
+    *,
+    forget: Annotated[bool, "Replace the name by a pseudonym everywhere. This cannot be undone."] = False,
+    yes: Annotated[bool, "Do not ask for confirmation."] = False,
+) -> None:
     """Remove the account of NAME. Their labellings, history and reviews are kept.
 
     With --forget, they are kept under a pseudonym. The person should have closed all pages.

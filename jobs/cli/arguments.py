@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 import click
 
 from themescope.core.config import Config, OptionInfo, default_of, json_or_text, options, parse_value
-from themescope.core.errors import ConfigError, UnknownNameError
+from themescope.core.errors import ConfigError, ReadError, UnknownNameError
+from themescope.core.readers.tables import KINDS as TABLES
 from themescope.core.readers.tables import TableForm
 from themescope.core.registry import Card
-from themescope.core.types import Split
-from themescope.jobs.cli.main import COMMANDS, F, Shell, background, common, pairs, pass_shell
+from themescope.jobs.cli.main import COMMANDS, Shell, command_of, pairs
+from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.models import announcement, corpus_shares, find_model, language_note, pretrained_models
 from themescope.jobs.kinds import REGISTRY as KINDS
-from themescope.jobs.papers.sources import corpus_of
 
 
-def settings_option(what: str) -> Callable[[F], F]:
-    """Give a command the option ``--set name=value``."""
-    return click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help=f"A setting of the {what}.")
+def settings_option(what: str) -> click.Option:
+    """Return the option ``--set name=value``."""
+    return click.Option(["--set", "pairs"], multiple=True, metavar="NAME=VALUE", help=f"A setting of the {what}.")
 
 
 def job_command(
@@ -43,14 +42,11 @@ def job_command(
     known = options(KINDS.get(kind).config_class())
     inner = next((key for key, (_, hint, _) in known.items() if hint == Mapping[str, Any]), "")
 
-    @background
-    @common
-    @pass_shell
     def run(shell: Shell, set_: tuple[str, ...] = (), **given: Any) -> None:
-        for key in ("file", "folder"):
-            if given.get(key):
-                given[key] = str(Path(given[key]).absolute())
-        args: dict[str, Any] = {key: [*value] if isinstance(value, tuple) else value for key, value in given.items()}
+        given |= {key: str(Path(given[key]).absolute()) for key in ("file", "folder") if given.get(key)}
+        args: dict[str, Any] = {
+            key: [*one] if isinstance(one, tuple) else one for key, one in given.items() if one is not None
+        }
         if settings is not None:
             args[inner] = settings_of(settings(args), set_)
         if args.get("model"):
@@ -58,49 +54,44 @@ def job_command(
         prepared = prepare(shell, args) if prepare else args
         done(shell, shell.run(*prepared) if isinstance(prepared, tuple) else shell.run(kind, prepared))
 
-    run = job_options(kind, [key for key in known if key not in (*arguments, *leave_out, inner)])(run)
+    params: list[click.Parameter] = [click.Argument([key]) for key in arguments]
     if settings is not None:
-        run = click.option("--set", "set_", multiple=True, metavar="NAME=VALUE", help=known[inner][2].help)(run)
-    for key in reversed(arguments):
-        run = click.argument(key)(run)
-    return click.command(name, help=help or COMMANDS["work"][name])(run)
+        params += [click.Option(["--set", "set_"], multiple=True, metavar="NAME=VALUE", help=known[inner][2].help)]
+    params += job_options(kind, [key for key in known if key not in (*arguments, *leave_out, inner)])
+    return command_of(name, run, params, help or COMMANDS["work"][name], queued=True)
 
 
-def job_options(kind: str, names: Sequence[str]) -> Callable[[F], F]:
-    """Give a command options for settings of a job, with their help, limits and choices."""
+def job_options(kind: str, names: Sequence[str]) -> list[click.Option]:
+    """Return options for settings of a job, with their help, limits and choices."""
     known = options(KINDS.get(kind).config_class())
-
-    def add(command: F) -> F:
-        for name in reversed(names):
-            command = _job_option(name, *known[name])(command)
-        return command
-
-    return add
+    return [_option(name, *known[name]) for name in names]
 
 
-def _job_option(name: str, field: Any, hint: Any, info: OptionInfo) -> Callable[[F], F]:
-    """Return the option for a setting of a job; one with several values is repeated."""
-    default, required = default_of(field), info.required and name != "name"
-    how: dict[str, Any] = {"help": info.help, "required": required}
-    flag = f"--{name.removesuffix('s' if isinstance(default, tuple) else '').replace('_', '-')}"
+def _option(name: str, field: Any, hint: Any, info: OptionInfo) -> click.Option:
+    """Return the option for a setting; one with several values is repeated, one with choices is None by default."""
+    default, required, several = default_of(field), info.required and name != "name", get_origin(hint) is tuple
+    how: dict[str, Any] = {"help": info.help, "required": required, "multiple": several, "is_flag": hint is bool}
+    flag = f"--{name.removesuffix('s' if several else '').replace('_', '-')}"
     if name == "model":
         flag, how["help"] = "--method", MODEL_HELP
-    if hint is bool:
-        both = f"{flag}/--no-{flag[2:]}" if default else flag
-        return click.option(both, name, is_flag=True, default=default, help=info.help)
-    if isinstance(default, tuple):
-        how = {"type": get_args(hint)[0], "default": default, "help": f"{info.help[:-1]} (repeatable)."}
-        return click.option(flag, name, multiple=True, **how)
-    if info.choices:
-        how["type"] = click.Choice([str(value) for value in info.choices])
+    if hint is bool and default:
+        flag += f"/--no-{flag[2:]}"
+    elif several:
+        how |= {"type": get_args(hint)[0], "help": f"{info.help[:-1]} (repeatable)."}
+    elif info.choices:
+        how["type"], default = click.Choice([str(value) for value in info.choices if value]), default or None
     elif hint is int:
         low, high = (None if end is None else int(end) for end in (info.low, info.high))
         how["type"] = click.IntRange(low, high)
     elif hint is float:
         how["type"] = click.FloatRange(info.low, info.high)
     if not required:
-        how |= {"default": default, "show_default": default not in ("", 0)}
-    return click.option(flag, name, **how)
+        how |= {"default": default, "show_default": bool(default) and hint is not bool and not several}
+    return click.Option([flag, name], **how)
+
+
+FORM = [_option(name, *about) for name, about in options(TableForm).items()]
+"""Options that say how the table of a file is written."""
 
 
 def done(shell: Shell, result: dict[str, Any]) -> None:
@@ -118,18 +109,18 @@ def announce(shell: Shell, args: dict[str, Any]) -> dict[str, Any]:
     return args
 
 
-def form_options(command: F) -> F:
-    """Give a command an option for each way in which the table of a file can be written."""
-    for name, (field, kind, info) in reversed(options(TableForm).items()):
-        flag, values = f"--{name.replace('_', '-')}", info.choices
-        how: dict[str, Any] = {"is_flag": True} if kind is bool else {"default": field.default}
-        if values:
-            how["type"] = click.Choice([str(value) for value in values if value])
-            how["default"] = None
-        elif kind is int:
-            how["type"] = click.IntRange(int(info.low or 0), int(info.high or 0))
-        command = click.option(flag, name, help=info.help, **how)(command)
-    return command
+def check_out(out: Path, what: str, kinds: Collection[str], source: Path | None = None) -> str:
+    """Return the ending of a file to write; raise an error for one not of ``kinds``, or that cannot be written."""
+    if (ending := out.suffix.lower()) not in kinds:
+        raise ConfigError(f"{what} are written as {', '.join(kinds)}, not as {out.suffix or 'no ending'!r}.")
+    check_target(out, source)
+    return ending
+
+
+def write(out: Path, content: str | bytes) -> None:
+    """Write a file, which is there as a whole or not at all."""
+    with whole(out) as partial:
+        partial.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 def form_of(chosen: dict[str, Any]) -> TableForm:
@@ -182,7 +173,7 @@ def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
             name = _model_of_method(shell, METHODS.get(wanted), corpus)
         elif Path(wanted).is_dir():
             folder = Path(wanted).absolute()
-            name = str(here(shell, "add-model", {"folder": str(folder), "name": folder.name})["model"])
+            name = str(shell.run("add-model", {"folder": str(folder), "name": folder.name}, here=True)["model"])
         else:
             raise UnknownNameError("model, method or folder", wanted, [*METHODS.ids(), *error.known]) from None
     if corpus:
@@ -210,7 +201,7 @@ def _model_of_method(shell: Shell, card: Card, corpus: str) -> str:
     """
     if not card.tags & set(_NEEDED):
         data = {"corpus": corpus} if "needs-sentences" in card.tags else {}
-        return str(here(shell, "train", {"method": card.id, "name": card.id, **data})["model"])
+        return str(shell.run("train", {"method": card.id, "name": card.id, **data}, here=True)["model"])
     with shell.store.reading() as r:
         own = r.models.list(card.id)[-1:] or [model for model in pretrained_models() if model.method == card.id]
     if not own:
@@ -223,36 +214,13 @@ def _model_of_method(shell: Shell, card: Card, corpus: str) -> str:
     return find_model(shell.store, own[0].name).name
 
 
-def benchmark_for(
-    shell: Shell, source: str, splits: tuple[str, ...], rules: Mapping[str, Any], seed: int
-) -> tuple[str, str]:
-    """Return (benchmark, corpus) for a published CSV file, a corpus or a benchmark; build it if missing."""
-    with shell.store.reading() as r:
-        by_name = {b.name: b for b in r.benchmarks.list()}
-        if source in by_name:
-            return source, r.corpora.get(by_name[source].corpus_id).name
-    if looks_like_file(source):
-        path = Path(source)
-        corpus = corpus_of(shell.store, partial(here, shell), [path], path.stem, "scb-csv")
-        rules, splits = {"as_given": True}, tuple(s.value for s in Split)
-    else:
-        corpus = source
-    with shell.store.reading() as r:
-        name = r.benchmarks.usable_name(f"{corpus} benchmark")
-    args: dict[str, object] = {"corpus": corpus, "name": name, "rules": rules, "seed": seed}
-    args |= {"splits": list(splits)} if splits else {}
-    return str(here(shell, "build-benchmark", args)["benchmark"]), corpus
+def is_file(source: str) -> bool:
+    """Return whether ``source`` is a file or has the suffix of a table."""
+    return Path(source).is_file() or Path(source.lower().removesuffix(".gz")).suffix[1:] in TABLES
 
 
-def looks_like_file(source: str) -> bool:
-    """Return whether ``source`` is a file or has the suffix of one."""
-    return Path(source).is_file() or source.lower().endswith((".csv", ".csv.gz", ".jsonl"))
-
-
-def here(shell: Shell, kind: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a job in the foreground, even if the command's main job is queued."""
-    background, shell.background = shell.background, False
-    try:
-        return shell.run(kind, args)
-    finally:
-        shell.background = background
+def existing(path: str) -> str:
+    """Return the absolute path of a file or folder that exists."""
+    if not Path(path).exists():
+        raise ReadError(path, "this file does not exist.")
+    return str(Path(path).absolute())

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from textwrap import shorten
+from typing import Annotated, Any, Literal
 
 import click
 
 from themescope.core.config import config_from_dict
 from themescope.core.config import options as settings_named
 from themescope.core.errors import ConfigError, DataError, ReadError
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.readers.formats import detect, files_of
 from themescope.jobs.bundles.parts import BUNDLE
-from themescope.jobs.cli.arguments import done, form_of, form_options, job_options, settings_of, settings_option
-from themescope.jobs.cli.main import Shell, background, common, pairs, pass_shell, table
+from themescope.jobs.cli.arguments import FORM, done, form_of, job_options, settings_of, settings_option
+from themescope.jobs.cli.main import Several, Shell, command, fields, pairs, table
 from themescope.jobs.common.files import is_archive
 from themescope.jobs.common.models import language_of_file
+from themescope.jobs.kinds.append_corpus import AppendConfig, coming
 from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.pipeline import follow_ups, queue_pipeline, queue_wave
 
@@ -24,99 +28,90 @@ _APART = frozenset({"skipped", "changed", "notes", "digest", "duplicate_texts", 
 """Parts of a result that the report does not list as they are."""
 
 
-def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a command that reads files into a corpus."""
-    types = click.option(
-        "--type",
-        "types",
+_FILES = [
+    *job_options("import-corpus", ["reader", "workers"]),
+    click.Option(
+        ["--type", "types"],
         multiple=True,
         metavar="COLUMN=TYPE",
         help="Type of a column: text, category, number or date, or omit to leave it out (repeatable).",
-    )
-    text = click.option("--text-column", default="", metavar="COLUMN", help="Column of the texts of a table.")
-    reading = (form_options, text, types, job_options("import-corpus", ["reader", "workers"]))
-    for add in (pass_shell, common, background, settings_option("reader"), *reading):
-        command = add(command)
-    return command
+    ),
+    click.Option(["--text-column"], default="", metavar="COLUMN", help="Column of the texts of a table."),
+    *FORM,
+    settings_option("reader"),
+]
+"""Options of a command that reads files into a corpus."""
 
 
-@click.command("import")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--corpus", default="", help="Name of the new corpus; of a bundle, by default the name in it.")
-@click.option(
-    "--language", default="", help="Language for splitting sentences, as a two-letter code; default: detected."
-)
-@job_options("import-corpus", ["unit"])
-@click.option(
-    "--then",
-    type=click.Choice(("nothing", "all")),
-    default="nothing",
-    show_default=True,
-    help="all: compute vectors, themes and a map afterwards, as the pages do.",
-)
-@_file_options
-def import_(shell: Shell, files: tuple[Path, ...], then: str, **options: Any) -> None:
+@command(more=[*job_options("import-corpus", ["unit"]), *_FILES], queued=True)
+def import_(
+    shell: Shell,
+    files: tuple[Path, ...],
+    *,
+    corpus: Annotated[str, "Name of the new corpus; of a bundle, by default the name in it."] = "",
+    language: Annotated[str, "Language for splitting sentences, as a two-letter code; default: detected."] = "",
+    then: Annotated[
+        Literal["nothing", "all"], "all: compute vectors, themes and a map afterwards, as the pages do."
+    ] = "nothing",
+    **options: Any,
+) -> None:
     """Import FILES as a new corpus, or the bundle that `export bundle` wrote, with its labellings.
 
     Of a folder, all files below it are read, each by the reader of its format; those that no reader can read are left
     out and listed.
     """
     if len(files) == 1 and is_archive(files[0], BUNDLE):
-        done(shell, shell.run("import-bundle", {"file": str(files[0].absolute()), "corpus": options["corpus"]}))
+        done(shell, shell.run("import-bundle", {"file": str(files[0].absolute()), "corpus": corpus}))
         return
-    if not options["corpus"]:
+    if not corpus:
         raise click.UsageError("Missing option '--corpus'.")
     args = _arguments(files, options)
-    args["language"] = args["language"] or language_of_file(Path(args["files"][0]), args["reader"])
-    result = shell.run("import-corpus", args)
-    if then == "all":
-        corpus, language, then_made = args["corpus"], args["language"], dict[str, Any]()
-        if shell.background:
-            queued = queue_pipeline(shell.store, corpus, language, after=result["job"])
-            then_made = {job.kind: f"job {job.id}" for job in queued}
-        for kind, how in () if shell.background else follow_ups(shell.store, corpus, language):
+    language = language or language_of_file(Path(args["files"][0]), args["reader"])
+    result = shell.run("import-corpus", {**args, "corpus": corpus, "language": language})
+    if then == "all" and shell.background:
+        queued = queue_pipeline(shell.store, corpus, language, after=result["job"])
+        result["then"] = {job.kind: f"job {job.id}" for job in queued}
+    elif then == "all":
+        result["then"] = {}
+        for kind, how in follow_ups(shell.store, corpus, language):
             made = shell.run(kind, how)
-            then_made |= {name: made[key] for name, key in _MADE.items() if key in made}
-        result["then"] = then_made
+            result["then"] |= {name: made[key] for name, key in _MADE.items() if key in made}
     _report(shell, result)
 
 
-@click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@job_options("append-corpus", ["corpus", "wave", "date", "language", "id_column", "duplicates"])
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="COLUMN=COLUMN",
-    help="Column of the files and the column of the corpus with its values, where their names differ (repeatable).",
-)
-@click.option(
-    "--then",
-    type=click.Choice(("nothing", "place")),
-    default="place",
-    show_default=True,
-    help="place: compute vectors, map positions and predicted codes of the wave afterwards, as the pages do.",
-)
-@_file_options
-def append(shell: Shell, files: tuple[Path, ...], columns: tuple[str, ...], then: str, **options: Any) -> None:
+_WAVE = ["corpus", "wave", "date", "language", "id_column", "duplicates"]
+
+
+@command(more=[*job_options("append-corpus", _WAVE), *_FILES], queued=True)
+def append(
+    shell: Shell,
+    files: tuple[Path, ...],
+    *,
+    columns: Annotated[
+        Several,
+        "--column COLUMN=COLUMN",
+        "Column of the files and the column of the corpus with its values, where their names differ.",
+    ] = (),
+    then: Annotated[
+        Literal["nothing", "place"],
+        "place: compute vectors, map positions and predicted codes of the wave afterwards, as the pages do.",
+    ] = "place",
+    **options: Any,
+) -> None:
     """Add FILES to a corpus as a wave. Nothing that is stored changes: ids, labels, vectors and maps stay."""
     args = _arguments(files, options)
-    args["columns"] = dict(pair.split("=", 1) for pair in columns if "=" in pair)
     if wrong := [pair for pair in columns if "=" not in pair]:
         raise ConfigError(f"--column {wrong[0]} must name two columns, as in Party=party.")
-    from themescope.jobs.kinds.append_corpus import AppendConfig, coming
-
+    args["columns"] = dict(pair.split("=", 1) for pair in columns)
     click.echo(coming(shell.store, config_from_dict(AppendConfig, args)), err=True)
     result = shell.run("append-corpus", args)
-    if then == "place":
-        corpus, wave = args["corpus"], args["wave"].strip()
-        if shell.background:
-            queued = queue_wave(shell.store, corpus, wave, result["job"])
-            result["then"] = {job.kind: f"job {job.id}" for job in queued}
-        else:
-            placed = shell.run("place-wave", {"corpus": corpus, "wave": wave})
-            result |= {"then": placed} if shell.json else _placed(placed)
+    corpus, wave = args["corpus"], args["wave"].strip()
+    if then == "place" and shell.background:
+        queued = queue_wave(shell.store, corpus, wave, result["job"])
+        result["then"] = {job.kind: f"job {job.id}" for job in queued}
+    elif then == "place":
+        placed = shell.run("place-wave", {"corpus": corpus, "wave": wave})
+        result |= {"then": placed} if shell.json else _placed(placed)
     _report(shell, result)
 
 
@@ -136,45 +131,32 @@ def _placed(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _arguments(files: Sequence[Path], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an import: the files, the readers with their settings, and the other options."""
-    from themescope.core.readers.formats import files_of
-
-    given, types = options.pop("pairs"), options.pop("types")
+    """Return the arguments of an import: files, readers with the settings that these have, and other options."""
+    given, types, text = options.pop("pairs"), options.pop("types"), options.pop("text_column")
+    settings = {name: value for name, value in {**form_of(options).to_dict(), "text": text}.items() if value}
     paths = [file.absolute() for path in files for file in files_of(path)]
-    form = {name: value for name, value in form_of(options).to_dict().items() if value}
-    settings = form | ({"text": text} if (text := options.pop("text_column")) else {})
-    return {
-        "files": [str(path) for path in paths],
-        "by_file": _by_file(paths, options["reader"], settings, given) if settings or given else {},
-        "skip_unreadable": len(paths) > len(files),
-        "types": {column: type for column, _, type in (pair.rpartition("=") for pair in types)},
-        **options,
-    }
-
-
-def _by_file(
-    paths: Sequence[Path], reader: str, settings: Mapping[str, Any], pairs: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    """Return path → reader and settings of the files whose reader has these settings."""
-    from themescope.core.readers import REGISTRY as READERS
-    from themescope.core.readers.formats import detect
-
-    found: dict[str, dict[str, Any]] = {}
+    by_file: dict[str, dict[str, Any]] = {}
     problem = ConfigError("No file can be read.")
-    for path in paths:
+    for path in paths if settings or given else ():
         try:
-            id = reader or ("table" if settings.get("lines") else detect(path))
+            id = options["reader"] or ("table" if settings.get("lines") else detect(path))
             config = READERS.get(id).config_class()
             if unknown := [name for name in settings if name not in settings_named(config)]:
                 raise ConfigError(f"The reader of {path.name} has no {', '.join(unknown)}.")
-            found[str(path)] = {"reader": id, "settings": {**settings, **settings_of(config, pairs)}}
+            by_file[str(path)] = {"reader": id, "settings": {**settings, **settings_of(config, given)}}
         except ConfigError as error:
             problem = error
         except ReadError:
             continue  # reported by the import
-    if not found:
+    if (settings or given) and not by_file:
         raise problem
-    return found
+    return {
+        "files": [str(path) for path in paths],
+        "by_file": by_file,
+        "skip_unreadable": len(paths) > len(files),
+        "types": {column: type for column, _, type in (pair.rpartition("=") for pair in types)},
+        **options,
+    }
 
 
 def _report(shell: Shell, result: dict[str, Any]) -> None:
@@ -189,7 +171,9 @@ def _report(shell: Shell, result: dict[str, Any]) -> None:
     for change, name in ((False, "skipped"), (True, "changed")):
         for reason, number in result[name].items():
             places = [entry for entry in entries if (entry.change, entry.reason) == (change, reason)]
-            listed = "; ".join(f"{one.place}: {_shortened(one.text)}".strip(": ") for one in places[:3])
+            listed = "; ".join(
+                f"{one.place}: {shorten(one.text, 60, placeholder=' …')}".strip(": ") for one in places[:3]
+            )
             parts.append(f"{name}  {number:,} × {reason}" + (f" ({listed})" if listed else ""))
     parts += [f"read as  {name}: {note}" for name, note in result["notes"].items()]
     if not result["skipped"] and not result["changed"]:
@@ -199,30 +183,17 @@ def _report(shell: Shell, result: dict[str, Any]) -> None:
     click.echo("\n".join(parts))
 
 
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else f"{line[:59]}…"
-
-
-@click.command()
-@click.argument("corpus")
-@click.option("--remove-wave", default="", metavar="WAVE", help="Remove a wave.")
-@click.option("--remove-article", "titles", multiple=True, metavar="TITLE", help="Remove an article (repeatable).")
-@click.option("--sentence", type=int, default=0, help="Id of a sentence whose text is corrected.")
-@click.option("--text", default="", help="Its corrected text.")
-@click.option("--undo", "undone", type=int, default=0, metavar="NUMBER", help="Undo an edit.")
-@click.option("--person", default="", help="Who edits; written into the history.")
-@common
-@pass_shell
+@command()
 def edit(
     shell: Shell,
     corpus: str,
-    remove_wave: str,
-    titles: tuple[str, ...],
-    sentence: int,
-    text: str,
-    undone: int,
-    person: str,
+    *,
+    remove_wave: Annotated[str, "--remove-wave WAVE", "Remove a wave."] = "",
+    titles: Annotated[Several, "--remove-article TITLE", "Remove an article."] = (),
+    sentence: Annotated[int, "Id of a sentence whose text is corrected."] = 0,
+    text: Annotated[str, "Its corrected text."] = "",
+    undone: Annotated[int, "--undo NUMBER", "Undo an edit."] = 0,
+    person: Annotated[str, "Who edits; written into the history."] = "",
 ) -> None:
     """Remove a wave or articles of CORPUS, or correct a text; without an option, list what was edited.
 
@@ -246,8 +217,16 @@ def edit(
         lost = corpus_edits.undo(store, id, undone, person).unassigned
     with store.reading() as r:
         edits = r.corpus_edits.list(id)
-    rows = [{"number": e.id, "what": e.summary, "labels": e.labels, "person": e.person, "time": e.created.isoformat(),
-             "undone": e.undone.isoformat() if e.undone else ""} for e in edits]  # fmt: skip
-    shown = table(rows) if rows else f"Nothing was edited in {corpus}."
+    rows = [
+        {
+            "number": e.id,
+            "what": e.summary,
+            **fields(e, "labels", "person"),
+            "time": e.created,
+            "undone": e.undone or "",
+        }
+        for e in edits
+    ]
+    shown = table(rows, empty=f"Nothing was edited in {corpus}.")
     note = f"\n{lost:,} labels did not come back, because their clusters no longer exist." if lost else ""
     shell.show({"edits": rows, "labels_lost": lost}, shown + note)

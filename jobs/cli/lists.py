@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 import numpy as np
@@ -13,19 +14,18 @@ import numpy as np
 from themescope.core.config import default_of, options
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.paths import DEFAULT
-from themescope.core.readers.tables import KINDS, MOST_ROWS, Sheet, distinct_names, read_sheet
+from themescope.core.readers.tables import MOST_ROWS, Sheet, distinct_names, read_sheet
 from themescope.core.registry import Card
 from themescope.core.types import NullReport, ReadEntry
 from themescope.db.store import Store
-from themescope.jobs.cli.arguments import MODEL_HELP, form_of, form_options, here, model_for
-from themescope.jobs.cli.main import F, Shell, background, common, pairs, pass_shell, seed_option, table
+from themescope.jobs.cli.arguments import FORM, MODEL_HELP, check_out, form_of, is_file, model_for, write
+from themescope.jobs.cli.main import Seed, Shell, command, fields, pairs, table
 from themescope.jobs.common.articles import estimates
-from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.models import NOT_STORED, find_model, pretrained_models, selectable_models
 from themescope.jobs.common.reading import call_apart
 from themescope.jobs.queue.runner import Bar
 from themescope.jobs.services.search import find_similar
-from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
+from themescope.jobs.services.table_files import TABLE_WRITERS, csv_text, json_lines, parquet_bytes
 
 if TYPE_CHECKING:
     from themescope.core.sentence_model import SentenceModel
@@ -51,71 +51,60 @@ def _cards(family: str) -> Rows:
     for card in registry:
         known = options(card.config_class()).items()
         settings = {name: {"help": info.help, "default": default_of(field)} for name, (field, _, info) in known}
-        about = _fields(card, "id", "title", "summary", "source", "revision")
+        about = fields(card, "id", "title", "summary", "source", "revision")
         rows.append({**about, "tags": " ".join(sorted(card.tags)), "settings": settings})
     return rows
 
 
-def _stored(store: Store, what: str) -> Rows:
-    """Return the rows of what is stored, except models and runs."""
-    with store.reading() as r:
-        corpora = r.corpora.list()
-        if what == "corpora":
-            names = ("name", "language", "articles", "sections", "paragraphs", "sentences")
-            return [_fields(corpus, *names) for corpus in corpora]
-        if what == "triplets":
-            sets = r.triplets.list()
-            return [_fields(s, "name", "kind", "seed", "digest") | dict(s.counts.get("triplets", {})) for s in sets]
-        if what == "benchmarks":
-            taken = [(b, b.counts.get("articles", {}).get("taken", 0)) for b in r.benchmarks.list()]
-            return [{"name": b.name, "articles": articles, "digest": b.digest} for b, articles in taken]
-        if what == "maps":
-            return [_fields(m, "id", "name", "faithfulness", "sampled_from", "seed") for m in r.maps.list()]
-        found, named = r.labellings.list(), {corpus.id: corpus.name for corpus in corpora}
-    return [{"name": x.name, "corpus": named[x.corpus_id], "owner": x.owner, "sentences": x.sentences} for x in found]
-
-
-def _models(store: Store) -> Rows:
-    """Return stored and pretrained models; those not stored yet have no creation time."""
-    rows, pretrained = [], {model.digest for model in pretrained_models()}
-    for model in selectable_models(store):
-        created = "" if model.id == NOT_STORED else f"{model.created:%Y-%m-%d %H:%M}"
-        about = _fields(model, "name", "method", "seed")
-        rows.append({**about, "pretrained": model.digest in pretrained, "created": created})
-    return rows
-
-
-def _runs(store: Store) -> Rows:
-    with store.reading() as r:
-        runs = r.runs.list()
-        models = {m.id: m.name for m in r.models.list()}
-        sources = {("benchmark_id", b.id): b.name for b in r.benchmarks.list()}
-        sources |= {("triplet_set_id", s.id): s.name for s in r.triplets.list()}
-        sources |= {("corpus_id", c.id): c.name for c in r.corpora.list()}
-    rows = []
-    for run in runs:
-        source = next((name for (key, id), name in sources.items() if getattr(run, key) == id), "")
-        scores = {metric: score["value"] for metric, score in estimates(store, run.id).items()}
-        model = models.get(run.model_id or 0, "–")
-        rows.append({"id": run.id, "on": source, "model": model, "clusterer": run.clusterer or "–", "scores": scores})
-    return rows
-
-
-def _fields(record: Any, *names: str) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in names}
-
-
-_STORED = ("corpora", "triplets", "models", "benchmarks", "runs", "maps", "labellings")
+_STORED = {
+    "corpora": ("name", "language", "articles", "sections", "paragraphs", "sentences"),
+    "triplets": ("name", "kind", "seed", "digest"),
+    "models": ("name", "method", "seed"),
+    "benchmarks": ("name", "digest"),
+    "runs": ("id", "clusterer"),
+    "maps": ("id", "name", "faithfulness", "sampled_from", "seed"),
+    "labellings": ("name", "owner", "sentences"),
+}
+"""What is stored → fields of it."""
 _SKIPPED = "skipped"
 
 
-@click.command("list")
-@click.argument("what", type=click.Choice([*_FAMILIES, *_STORED, _SKIPPED]))
-@click.argument("corpus", default="")
-@click.option("--out", type=click.Path(path_type=Path), default=None, help="File to write (.csv).")
-@common
-@pass_shell
-def list_(shell: Shell, what: str, corpus: str, out: Path | None) -> None:
+def _stored(store: Store, what: str) -> Rows:
+    """Return the rows of what is stored; pretrained models that are not stored yet have no creation time."""
+    with store.reading() as r:
+        names = {
+            key: {one.id: one.name for one in getattr(r, key).list()}
+            for key in ("corpora", "models", "benchmarks", "triplets")
+        }
+        records = selectable_models(store) if what == "models" else getattr(r, what).list()
+    pretrained = {model.digest for model in pretrained_models()} if what == "models" else set()
+    rows = [fields(one, *_STORED[what]) for one in records]
+    for row, one in zip(rows, records, strict=True):
+        if what == "triplets":
+            row |= one.counts.get("triplets", {})
+        elif what == "models":
+            row["pretrained"] = one.digest in pretrained
+            row["created"] = "" if one.id == NOT_STORED else f"{one.created:%Y-%m-%d %H:%M}"
+        elif what == "benchmarks":
+            row["articles"] = one.counts.get("articles", {}).get("taken", 0)
+        elif what == "labellings":
+            row["corpus"] = names["corpora"][one.corpus_id]
+        elif what == "runs":
+            of = {"benchmarks": one.benchmark_id, "triplets": one.triplet_set_id, "corpora": one.corpus_id}
+            row["on"] = next((names[key][id] for key, id in of.items() if id in names[key]), "")
+            row["model"] = names["models"].get(one.model_id, "–")
+            row["scores"] = {metric: score["value"] for metric, score in estimates(store, one.id).items()}
+    return rows
+
+
+@command()
+def list_(
+    shell: Shell,
+    what: Annotated[str, click.Choice([*_FAMILIES, *_STORED, _SKIPPED])],
+    corpus: str = "",
+    *,
+    out: Annotated[Path | None, "File to write (.csv)."] = None,
+) -> None:
     """List what is registered (methods, clusterers, readers, metrics, summarizers, kinds of jobs) or stored.
 
     `list skipped CORPUS` shows what the import of CORPUS left out or changed, with the place and text of each.
@@ -136,50 +125,42 @@ def list_(shell: Shell, what: str, corpus: str, out: Path | None) -> None:
     elif what in _FAMILIES:
         rows, columns = _cards(what), ["id", "title", "tags"]
     else:
-        read = {"models": _models, "runs": _runs}.get(what)
-        rows = read(shell.store) if read else _stored(shell.store, what)
+        rows = _stored(shell.store, what)
     text = table(rows, columns, empty=empty)
     if out is not None:
         header = columns or [*(rows[0] if rows else ())]
-        with whole(out) as partial:
-            partial.write_text(csv_text(header, [[row[name] for name in header] for row in rows]), "utf-8")
+        write(out, csv_text(header, [[row[name] for name in header] for row in rows]))
         text = f"{len(rows):,} rows in {out}"
     shell.show(value or {what: rows}, text)
 
 
 # Inference on a corpus, or on a file without a store: `embed`, `similar` and `cluster`
 
-METHOD = click.option("--method", default=DEFAULT, help=MODEL_HELP)
-_COLUMN = click.option(
-    "--column", "--text-column", default="", help="Column of the sentences; default: the one with the most text."
-)
-PRECISION = click.option(
-    "--precision",
-    type=click.Choice(("fp32", "int8")),
-    default="fp32",
-    show_default=True,
-    help="int8 is faster; only triplet networks, such as triplets-sen-titles-wikipedia, have it.",
-)
-OUT = click.option("--out", type=click.Path(path_type=Path), default=None, help="File to write.")
-Precision = Literal["fp32", "int8"]
-Positions = Sequence[Sequence[Any]]
+Method = Annotated[str, MODEL_HELP]
+Precision = Annotated[
+    Literal["fp32", "int8"],
+    "int8 is faster; only triplet networks, such as triplets-sen-titles-wikipedia, have it.",
+]
+Out = Annotated[Path | None, "File to write."]
+_TABLE = [
+    click.Option(
+        ["--column", "--text-column"], default="", help="Column of the sentences; default: the one with the most text."
+    ),
+    *FORM,
+]
+"""Options that say how a file is written, and in which column the sentences are."""
 
 
-def column_and_form(command: F) -> F:
-    """Give a command the options that say how the file is written, and in which column the sentences are."""
-    return _COLUMN(form_options(command))
-
-
-@click.command()
-@click.argument("source")
-@METHOD
-@column_and_form
-@OUT
-@PRECISION
-@background
-@common
-@pass_shell
-def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
+@command(more=_TABLE, queued=True)
+def embed(
+    shell: Shell,
+    source: str,
+    *,
+    method: Method = DEFAULT,
+    out: Out = None,
+    precision: Precision = "fp32",
+    **form: Any,
+) -> None:
     """Compute the vectors of SOURCE.
 
     For a file (txt, csv, tsv, jsonl, xlsx), they are written to --out (.npy, .jsonl, .csv or .parquet) and not stored.
@@ -189,42 +170,50 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
         args = {"corpus": source, "model": model_for(shell, method, source)}
         shell.show(result := shell.run("embed", args), pairs(result))
         return
-    out = options["out"] or Path(source).with_suffix(".npy")
-    if out.suffix.lower() not in _VECTOR_FILES:
-        raise ConfigError(f"Vectors are written as {', '.join(_VECTOR_FILES)}, not as {out.suffix or 'no ending'!r}.")
-    check_target(out, Path(source))
-    *_, texts = _read(Path(source), options)
-    vectors = _model(shell, method, options["precision"]).encode(texts)
+    out = out or Path(source).with_suffix(".npy")
+    ending = check_out(out, "Vectors", (".npy", ".jsonl", ".csv", ".parquet"), Path(source))
+    *_, texts = _read(Path(source), form)
+    vectors = _model(shell, method, precision).encode(texts)
     vectors = np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors, dtype=np.float32)
-    with whole(out) as partial:
-        _write_vectors(partial, out.suffix.lower(), texts, vectors)
+    write(out, _vector_file(ending, texts, vectors))
     result = {"file": str(out), "sentences": len(texts), "dim": vectors.shape[1]}
     shell.show(result, pairs(result))
 
 
-@click.command()
-@click.argument("sentence")
-@click.option("--in", "source", required=True, metavar="SOURCE", help="Corpus or file to search.")
-@click.option(
-    "--top", type=click.IntRange(1, 1_000), default=10, show_default=True, help="Number of sentences to show."
-)
-@METHOD
-@column_and_form
-@common
-@pass_shell
-def similar(shell: Shell, sentence: str, source: str, top: int, method: str, **options: Any) -> None:
+def _vector_file(ending: str, texts: Sequence[str], vectors: Any) -> str | bytes:
+    header, rows = ("sentence", "vector"), zip(texts, vectors.tolist(), strict=True)
+    if ending == ".npy":
+        np.save(stream := io.BytesIO(), vectors, allow_pickle=False)
+        return stream.getvalue()
+    if ending == ".jsonl":
+        return json_lines(header, rows)
+    if ending == ".parquet":
+        return parquet_bytes(header, [*zip(texts, vectors, strict=True)])
+    return csv_text(("sentence", *(f"v{i}" for i in range(vectors.shape[1]))), ((text, *row) for text, row in rows))
+
+
+@command(more=_TABLE)
+def similar(
+    shell: Shell,
+    sentence: str,
+    *,
+    source: Annotated[str, "--in SOURCE", "Corpus or file to search."],
+    top: Annotated[int, "Number of sentences to show.", click.IntRange(1, 1_000)] = 10,
+    method: Method = DEFAULT,
+    **form: Any,
+) -> None:
     """Find the nearest neighbours of SENTENCE in a corpus or a file."""
     from themescope.core.compute import nearest_neighbours
 
     if not sentence.strip():
         raise DataError("Give a sentence to search for.")
     if is_file(source):
-        *_, texts = _read(Path(source), options)
+        *_, texts = _read(Path(source), form)
         vectors = _model(shell, method, "fp32").encode([sentence, *texts])
         near = nearest_neighbours(vectors[:1], [(np.arange(len(texts)), vectors[1:])], top)
         among, found = len(texts), [(cosine, texts[row]) for row, cosine in near]
     else:  # vectors are stored, and computed where they are missing
-        embedded = here(shell, "embed", {"corpus": source, "model": model_for(shell, method, source)})
+        embedded = shell.run("embed", {"corpus": source, "model": model_for(shell, method, source)}, here=True)
         with shell.store.reading() as r:
             corpus, model = r.corpora.by_name(source), r.models.by_name(embedded["model"])
         among = embedded["sentences"]
@@ -234,50 +223,49 @@ def similar(shell: Shell, sentence: str, source: str, top: int, method: str, **o
     shell.show({"sentence": sentence, "among": among, "nearest": rows}, table(rows))
 
 
-@click.command()
-@click.argument("source")
-@click.option("--k", "wanted", default="auto", show_default=True, help="Number of themes, or auto to choose it.")
-@seed_option("Seed of sampling and initialisation.")
-@click.option("--in-order", is_flag=True, help="The sentences of a file are a running text, whose order counts.")
-@click.option("--model-only", is_flag=True, help="Ignore the words that sentences share.")
-@METHOD
-@column_and_form
-@OUT
-@PRECISION
-@common
-@pass_shell
-def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **options: Any) -> None:
+@command(more=_TABLE)
+def cluster(
+    shell: Shell,
+    source: str,
+    *,
+    k: Annotated[str, "Number of themes, or auto to choose it."] = "auto",
+    seed: Seed = 0,
+    in_order: Annotated[bool, "The sentences of a file are a running text, whose order counts."] = False,
+    model_only: Annotated[bool, "Ignore the words that sentences share."] = False,
+    method: Method = DEFAULT,
+    out: Out = None,
+    precision: Precision = "fp32",
+    **form: Any,
+) -> None:
     """Find the themes of SOURCE: a file, written with a theme for each sentence to --out, or a corpus.
 
-    --out is .csv (default), .jsonl or .xlsx. To score clusters against sections, see `evaluate scb`.
+    --out is .csv (default), .jsonl, .parquet or .xlsx. To score clusters against sections, see `evaluate scb`.
     """
     from themescope.core.tasks.themes import ThemesConfig
     from themescope.core.themes import themes_of
 
-    config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else None)
+    if k != "auto" and (not k.isdecimal() or int(k) < 1):
+        raise ConfigError(f"--k must be a number or auto, not {k!r}.")
+    config = ThemesConfig(k=0 if k == "auto" else int(k), shared=0.0 if model_only else None)
     if not is_file(source):
         model = model_for(shell, method, source)
         args = {"corpus": source, "model": model, "settings": config.to_dict(), "seed": seed}
         result = shell.run("find-themes", args)
         shell.show(result, "\n".join(filter(None, [result["reason"], "", table(result["themes"])])))
         return
-    out = options["out"] or Path(source).with_name(f"{Path(source).stem}-themes.csv")
-    if out.suffix.lower() not in _TABLE_FILES:
-        raise ConfigError(f"Themes are written as {', '.join(_TABLE_FILES)}, not as {out.suffix or 'no ending'!r}.")
-    check_target(out, Path(source))
+    out = out or Path(source).with_name(f"{Path(source).stem}-themes.csv")
+    write_table = _TABLE_FILES[check_out(out, "Themes", _TABLE_FILES, Path(source))]
     begun = time.monotonic()
-    sheet, kept, texts = _read(Path(source), options)
-    encoder, bar = _model(shell, method, options["precision"]), _BarReport(Bar("Find themes", quiet=shell.json))
-    found = themes_of(texts, encoder, config, seed, bar, options["in_order"], lists=method == DEFAULT)
+    sheet, kept, texts = _read(Path(source), form)
+    encoder, bar = _model(shell, method, precision), _BarReport(Bar("Find themes", quiet=shell.json))
+    found = themes_of(texts, encoder, config, seed, bar, in_order, lists=method == DEFAULT)
     levels = found.level_names()
     known = [(label + 1, found.themes[label].name) for label in found.labels.tolist()]
     rows = [
         (sheet.numbers[row], *sheet.rows[row], *theme, round(float(margin), 4), *names)
         for row, theme, margin, *names in zip(kept, known, found.margins, *levels.values(), strict=True)
     ]
-    header = distinct_names(("row", *sheet.columns, "theme", "name", "margin", *levels))
-    with whole(out) as partial:
-        partial.write_bytes(_TABLE_FILES[out.suffix.lower()](header, rows))
+    write(out, write_table(distinct_names(("row", *sheet.columns, "theme", "name", "margin", *levels)), rows))
     themes = [{"theme": i, "name": t.name, "size": t.size} for i, t in enumerate(found.themes, 1)]
     seconds = round(time.monotonic() - begun, 2)
     counts = {"skipped": dict(sheet.account.skipped), "changed": dict(sheet.account.changed)}
@@ -292,10 +280,13 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
         for row, copies in found.frequent
     ]
     told.append(f"{len(texts):,} sentences in {out}, {seconds} s")
-    about = {"file": str(out), "sentences": len(texts), **_fields(found, "distinct", "reason", "order", "context")}
+    about = {"file": str(out), "sentences": len(texts), **fields(found, "distinct", "reason", "order", "context")}
     about |= {"levels": found.levels, "themes": themes, "seconds": seconds}
     about |= {"input": {**counts, **sheet.account.notes}}
     shell.show(about, "\n".join(filter(None, [found.reason, table(themes), *told])))
+
+
+_TABLE_FILES = {f".{name.lower()}": write_table for name, write_table in TABLE_WRITERS.items()}
 
 
 class _BarReport(NullReport):
@@ -305,11 +296,6 @@ class _BarReport(NullReport):
 
     def progress(self, done: float, total: float, message: str = "") -> None:
         self._bar(done / total if total else 0.0, message)
-
-
-def is_file(source: str) -> bool:
-    """Return whether ``source`` is a file or has the suffix of one."""
-    return Path(source).is_file() or Path(source).suffix.lower().lstrip(".") in KINDS
 
 
 def _model(shell: Shell, wanted: str, precision: Precision) -> SentenceModel:
@@ -323,10 +309,10 @@ def _model(shell: Shell, wanted: str, precision: Precision) -> SentenceModel:
         return load(shell.store.artifacts.path(record.artifact), precision)
 
 
-def _read(path: Path, options: dict[str, Any]) -> tuple[Sheet, list[int], list[str]]:
+def _read(path: Path, form: dict[str, Any]) -> tuple[Sheet, list[int], list[str]]:
     """Return the table of a file, its rows that have a sentence, and the sentences."""
-    column = options.pop("column")
-    sheet = call_apart(path, read_sheet, path, MOST_ROWS, form_of(options))
+    column = form.pop("column")
+    sheet = call_apart(path, read_sheet, path, MOST_ROWS, form_of(form))
     if sheet.cut:
         raise DataError(
             f"{path.name} has more than {len(sheet.rows):,} rows. `themescope import {path.name} --corpus NAME "
@@ -342,40 +328,3 @@ def _read(path: Path, options: dict[str, Any]) -> tuple[Sheet, list[int], list[s
     for row in set(range(len(column_of_texts))) - set(rows):
         sheet.account.skip("no text", f"row {sheet.numbers[row]:,}", " ".join(sheet.rows[row]))
     return sheet, rows, [column_of_texts[row] for row in rows]
-
-
-def _number(wanted: str) -> int:
-    if wanted == "auto":
-        return 0
-    if not wanted.isdecimal() or int(wanted) < 1:
-        raise ConfigError(f"--k must be a number or auto, not {wanted!r}.")
-    return int(wanted)
-
-
-_VECTOR_FILES = (".npy", ".jsonl", ".csv", ".parquet")
-
-
-def _write_vectors(out: Path, suffix: str, texts: Sequence[str], vectors: Any) -> None:
-    if suffix == ".npy":
-        with out.open("wb") as stream:
-            np.save(stream, vectors, allow_pickle=False)
-    elif suffix == ".jsonl":
-        lines = json_lines(("sentence", "vector"), zip(texts, vectors.tolist(), strict=True))
-        out.write_text(lines, encoding="utf-8", newline="\n")
-    elif suffix == ".csv":
-        header = ("sentence", *(f"v{i}" for i in range(vectors.shape[1])))
-        rows = ((text, *row) for text, row in zip(texts, vectors.tolist(), strict=True))
-        out.write_bytes(csv_text(header, rows).encode("utf-8"))
-    else:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
-        pq.write_table(pa.table({"sentence": pa.array(texts), "vector": lists}), out)
-
-
-_TABLE_FILES: dict[str, Callable[[Sequence[str], Positions], bytes]] = {
-    ".csv": lambda header, rows: csv_text(header, rows).encode("utf-8"),
-    ".jsonl": lambda header, rows: json_lines(header, rows).encode("utf-8"),
-    ".xlsx": excel_bytes,
-}

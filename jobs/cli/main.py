@@ -11,23 +11,14 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from datetime import datetime
-from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import cached_property
+from inspect import Parameter, cleandoc, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import click
 
-from themescope.core.errors import (
-    ArtifactError,
-    Cancelled,
-    ConfigError,
-    DataError,
-    DuplicateNameError,
-    MissingExtraError,
-    ReadError,
-    ThemescopeError,
-    UnknownNameError,
-    with_place,
-)
+from themescope.core import errors
 
 if TYPE_CHECKING:
     from themescope.db.store import Store
@@ -40,9 +31,11 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # What all commands share: store access, output (tables or JSON), errors and exit codes
 
 FAILED, BAD_INPUT, CANCELLED = 1, 2, 130
-_INPUT = (ArtifactError, ConfigError, DataError, DuplicateNameError, MissingExtraError, ReadError, UnknownNameError)
+_FAILURES = (errors.ExecutorError, errors.PluginError, errors.RequestError, errors.StoreError, errors.TrainingError)
+"""Errors that are not those of the input."""
 
-F = TypeVar("F", bound=Callable[..., Any])
+Seed = Annotated[int, "Seed of sampling and initialisation.", click.IntRange(min=0)]
+Several = tuple[str, ...]
 Json = Mapping[str, Any]
 
 
@@ -65,12 +58,12 @@ class Shell:
         store.migrate()
         return store
 
-    def run(self, kind: str, args: Json) -> dict[str, Any]:
-        """Run a job here with a progress bar, or queue it with ``--background``."""
+    def run(self, kind: str, args: Json, here: bool = False) -> dict[str, Any]:
+        """Run a job here with a progress bar; with ``--background``, queue it unless it must be done ``here``."""
         from themescope.jobs.queue.control import enqueue
         from themescope.jobs.queue.runner import run_here
 
-        if self.background:
+        if self.background and not here:
             job = enqueue(self.store, kind, args)
             return {"job": job.id, "status": job.status.value, "title": job.title}
         return run_here(self.store, kind, args, quiet=self.json and not sys.stderr.isatty())
@@ -84,27 +77,73 @@ class Shell:
 pass_shell = click.make_pass_decorator(Shell, ensure=True)
 
 
-def common(command: F) -> F:
-    """Give a command the options ``--json`` and ``--debug``; standard output gets its result and nothing else."""
+def command(
+    group: click.Group | None = None, name: str = "", more: Sequence[click.Parameter] = (), queued: bool = False
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return a decorator that makes a command of a function, whose first parameter is the :class:`Shell`.
 
-    @wraps(command)
+    The other parameters are the arguments of the command, and those after ``*`` its options, with the types and
+    defaults of the signature. ``Annotated`` has the help of an option and, where needed, its type and its name with a
+    word for its value, such as "--by COLUMN". ``more`` are passed to the function by their names.
+    """
+
+    def make(function: Callable[..., Any]) -> click.Command:
+        hints, (_, *parameters) = get_type_hints(function, include_extras=True), signature(function).parameters.values()
+        own = [_parameter(one, hints[one.name]) for one in parameters if one.kind is not one.VAR_KEYWORD]
+        made = command_of(name or function.__name__.strip("_"), function, [*own, *more], function.__doc__ or "", queued)
+        if group is not None:
+            group.add_command(made)
+        return made
+
+    return make
+
+
+def command_of(
+    name: str, function: Callable[..., Any], params: Sequence[click.Parameter], help: str, queued: bool = False
+) -> click.Command:
+    """Return a command with the options ``--json`` and ``--debug``, and ``--background`` for one that is ``queued``.
+
+    Standard output gets its result and nothing else.
+    """
+
+    @pass_shell
     def with_messages_apart(*args: Any, **kwargs: Any) -> Any:
         # Packages print to standard output too: Ray, in a thread of its own, that a node of the cluster was lost.
         with redirect_stdout(sys.stderr):
-            return command(*args, **kwargs)
+            return function(*args, **kwargs)
 
-    function = _flag("json", "Print the result as JSON on standard output.")(cast(F, with_messages_apart))
-    return _flag("debug", "Show the traceback of an error.")(function)
-
-
-def background(function: F) -> F:
-    """Give a command the option ``--background``."""
-    return _flag("background", "Queue the job for a worker and return immediately.")(function)
+    flags = {"background": "Queue the job for a worker and return immediately."} if queued else {}
+    flags |= {"debug": "Show the traceback of an error.", "json": "Print the result as JSON on standard output."}
+    every = [*params, *(_flag(flag, text) for flag, text in flags.items())]
+    return click.Command(name, params=every, callback=with_messages_apart, help=cleandoc(help))
 
 
-def seed_option(help: str) -> Callable[[F], F]:
-    """Give a command the option ``--seed``."""
-    return click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=help)
+def _parameter(parameter: Parameter, hint: Any) -> click.Parameter:
+    """Return an argument or option of a command from a parameter of its function."""
+    kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    kind = next((one for one in get_args(kind) if type(None) in get_args(kind)), kind)
+    parts, name, default = get_args(kind), parameter.name, parameter.default
+    if several := get_origin(kind) is tuple and ... in parts:
+        kind = parts[0]
+    how: dict[str, Any] = {"required": True} if default is Parameter.empty else {"default": default}
+    if get_origin(kind) is Literal:
+        how["type"] = click.Choice(parts)
+    elif kind is not bool:
+        how["type"] = click.Path(path_type=Path) if kind is Path else parts if get_origin(kind) is tuple else kind
+    flag = f"--{(name.removesuffix('s') if several else name).replace('_', '-')}"
+    flag += f"/--no-{flag[2:]}" if default is True else ""
+    for note in notes:
+        if isinstance(note, click.ParamType):
+            how["type"] = note
+        elif note.startswith("--"):
+            flag, _, metavar = note.partition(" ")
+            how["metavar"] = metavar or None
+        else:
+            how["help"] = f"{note[:-1]} (repeatable)." if several else note
+    if parameter.kind is not parameter.KEYWORD_ONLY:
+        return click.Argument([name], **how, nargs=-1 if several else 1)
+    shown = kind is not bool and default not in (Parameter.empty, None, (), "", 0)
+    return click.Option([flag, name], is_flag=kind is bool, multiple=several, show_default=shown, **how)
 
 
 class DeferredCommand(click.Command):
@@ -139,48 +178,45 @@ class Commands(click.Group):
         logging.getLogger("themescope").addHandler(logging.NullHandler())
         kwargs.pop("standalone_mode", None)
         shell = kwargs.setdefault("obj", Shell())
-        sys.exit(self._guarded(shell, args, kwargs))
-
-    def _guarded(self, shell: Shell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         try:
             code: Any = super().main(*args, **{**kwargs, "standalone_mode": False})
-            return code if isinstance(code, int) else 0
+            sys.exit(code if isinstance(code, int) else 0)
         except click.ClickException as error:
             error.show()
-            return BAD_INPUT
-        except (Cancelled, click.Abort, KeyboardInterrupt):
-            return _report(shell, "Cancelled.", CANCELLED)
-        except ThemescopeError as error:
-            trace = getattr(error, "traceback", "") or traceback.format_exc()  # of the job, where a job failed
-            return _report(shell, with_place(error), BAD_INPUT if isinstance(error, _INPUT) else FAILED, trace)
+            sys.exit(BAD_INPUT)
         except BrokenPipeError:
-            return FAILED
-        except (OSError, MemoryError) as error:
-            from themescope.jobs.queue.control import sentence_for
-
-            return _report(shell, sentence_for(error), FAILED, traceback.format_exc())
-        except Exception as error:
-            sentence = f"Internal error ({type(error).__name__}: {error}). Show the traceback with --debug."
-            return _report(shell, sentence, FAILED, traceback.format_exc())
+            sys.exit(FAILED)
+        except (Exception, KeyboardInterrupt) as error:
+            sys.exit(_report(shell, error))
 
 
-def _report(shell: Shell, sentence: str, code: int, trace: str = "") -> int:
-    if shell.debug and trace:
-        click.echo(trace, err=True)
-    click.echo(sentence, err=True)
+def _report(shell: Shell, error: BaseException) -> int:
+    """Print what went wrong, with --debug also where; return the exit code."""
+    code, trace = FAILED, getattr(error, "traceback", "") or traceback.format_exc()  # of the job, where a job failed
+    if isinstance(error, errors.Cancelled | click.Abort | KeyboardInterrupt):
+        code, sentence, trace = CANCELLED, "Cancelled.", ""
+    elif isinstance(error, errors.ThemescopeError):
+        code, sentence = FAILED if isinstance(error, _FAILURES) else BAD_INPUT, errors.with_place(error)
+    elif isinstance(error, OSError | MemoryError):
+        from themescope.jobs.queue.control import sentence_for
+
+        sentence = sentence_for(error)
+    else:
+        sentence = f"Internal error ({type(error).__name__}: {error}). Show the traceback with --debug."
+    click.echo(f"{trace}\n{sentence}" if shell.debug and trace else sentence, err=True)
     if shell.json:
         click.echo(json.dumps({"error": sentence}, ensure_ascii=False))
     return code
 
 
-def _flag(name: str, help: str) -> Callable[[F], F]:
-    """Return a decorator that adds a flag, which sets an attribute of the :class:`Shell`."""
+def _flag(name: str, help: str) -> click.Option:
+    """Return a flag, which sets an attribute of the :class:`Shell`."""
 
     def set_flag(context: click.Context, parameter: click.Parameter, value: bool) -> None:
         if value:
             setattr(context.ensure_object(Shell), name, True)
 
-    return click.option(f"--{name}", is_flag=True, expose_value=False, callback=set_flag, help=help)
+    return click.Option([f"--{name}"], is_flag=True, expose_value=False, callback=set_flag, help=help)
 
 
 def _plain(value: Any) -> Any:
@@ -206,26 +242,15 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = Non
     return "\n".join(lines)
 
 
+def fields(record: Any, *names: str) -> dict[str, Any]:
+    """Return attributes of a record by their names."""
+    return {name: getattr(record, name) for name in names}
+
+
 def pairs(values: Mapping[str, Any]) -> str:
     """Return one ``name value`` line for each entry."""
     width = max(len(name) for name in values)
     return "\n".join(f"{name.ljust(width)}  {_cell(value)}".rstrip() for name, value in values.items())
-
-
-FEW = 10
-"""Number of groups below which the interval of a bootstrap over them is too narrow to be shown."""
-
-
-def interval(score: Mapping[str, Any] | None) -> str:
-    """Return ``.512 [.498, .527]``, or a dash without a score.
-
-    The value stands alone without an interval, and where it is one of fewer than :data:`FEW` articles or other groups.
-    """
-    if score is None:
-        return "–"
-    if score["low"] is None or score["n"] < FEW:
-        return f"{score['value']:.3f}"
-    return f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
 
 
 def _cell(value: Any) -> str:
@@ -237,6 +262,8 @@ def _cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:.3f}"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
     if isinstance(value, Mapping):
         return ", ".join(f"{k} {_cell(v)}" for k, v in value.items())
     return str(value)
