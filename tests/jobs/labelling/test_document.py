@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.labelling.test_cluster_operations import IDS, Choose, LabellingSession, intentions, made
+from tests.core.labelling.test_labelling import IDS, Choose, LabellingSession, intentions, made
 from themescope.core.errors import ReadError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, EntryChange, Kind, Step
