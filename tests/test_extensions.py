@@ -1,7 +1,7 @@
 """A package that adds a method, a clusterer, a reader, a metric, a job kind and a page is found everywhere.
 
 Each of the six is one file with one card, declared as an entry point. The package lies in a temporary folder, and every
-check runs in a fresh process, because registries load plug-ins once.
+check looks at what one fresh process found, because registries load plug-ins once.
 """
 
 import json
@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Generic, TypeVar, get_args
+from typing import Any, Generic, TypeVar, get_args
 
 import pytest
 
@@ -193,105 +193,92 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(package: Path, *command: str) -> str:
-    """The output of a Python process that sees the package."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(package), str(ROOT)])}
-    done = subprocess.run(
-        [sys.executable, *command], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-COMMANDS = """
+EVERYWHERE = """
 import json, sys
-from click.testing import CliRunner
-from themescope.jobs.cli.main import main
+from pathlib import Path
 
+from click.testing import CliRunner
+from streamlit import config
+from streamlit.testing.v1 import AppTest
+
+from themescope import webapp
+from themescope.jobs.cli.main import main
+from themescope.webapp.features import REGISTRY
+
+sys.path.insert(0, "docs")
+import reference_tables
+
+results = []
 for arguments in json.loads(sys.argv[1]):
     done = CliRunner().invoke(main, [*arguments, "--json"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    print(json.dumps(json.loads(done.stdout)))
+    results.append(json.loads(done.stdout))
+
+config.set_option("server.address", "127.0.0.1")
+at = AppTest.from_file(str(Path(webapp.__file__).with_name("app.py")), default_timeout=600).run()
+train = at.switch_page(str(REGISTRY.get("train").script)).run()
+train = next(t for t in train.toggle if t.label == "More methods").set_value(True).run()
+method = next(box for box in train.selectbox if any("Toy letters" in str(option) for option in box.options))
+option = next(option for option in method.options if "Toy letters" in str(option))
+train = method.set_value(option).run()
+form = " ".join(str(part.label) for part in [*train.selectbox, *train.text_input, *train.number_input])
+page = at.switch_page(str(REGISTRY.get("toy").script)).run()
+print(json.dumps({"results": results, "tables": reference_tables.document(), "form": form,
+                  "title": [t.value for t in page.title],
+                  "errors": [str(e.value) for e in [*train.exception, *page.exception]]}))
 """
 
 
-def themescope(package: Path, *commands: list[str]) -> list[dict]:
-    """The results of some commands, in one process."""
-    return [json.loads(line) for line in run(package, "-c", COMMANDS, json.dumps(commands)).splitlines()]
-
-
-def test_the_command_line_lists_it(package: Path) -> None:
-    listed = themescope(package, *(["list", family] for family in IDS))
-    for (family, id), rows in zip(IDS.items(), listed, strict=True):
-        assert id in {row["id"] for row in rows[family]}
-
-
-def test_the_reference_tables_have_it(package: Path) -> None:
-    tables = run(package, "docs/reference_tables.py")
-    for id in (*IDS.values(), "toy"):
-        assert f"| `{id}` |" in tables
-    assert "Letters that are counted." in tables
-
-
-def test_the_job_runs_from_the_command_line(package: Path) -> None:
-    command = ["-m", "themescope.jobs.cli", "jobs", "run", "toy-add", "--set", "second=5", "--json"]
-    assert json.loads(run(package, *command))["sum"] == 6
-
-
-def test_a_file_is_read_trained_on_clustered_and_scored(package: Path, tmp_path: Path) -> None:
-    articles = [tmp_path / f"{name}.toy" for name in ("Ada", "Bea")]
+@pytest.fixture(scope="module")
+def found(package: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a process that sees the package does and shows: commands, tables of the documentation, pages."""
+    folder = tmp_path_factory.mktemp("toys")
+    articles = [folder / f"{name}.toy" for name in ("Ada", "Bea")]
     for path in articles:
         path.write_text("\n".join(["TOY", path.stem, *SENTENCES]) + "\n")
-    table = tmp_path / "scb.csv"
+    table = folder / "scb.csv"
     rows = [f"Ada,{text.replace(',', '')},{section},x" for section in "ABCDE" for text in SENTENCES]
     table.write_text("\n".join(["Article Title,Sentence,SectionTitle,Article Link", *rows]) + "\n")
-    imported, model, embedded, scores = themescope(
-        package,
+    commands = [
+        *(["list", family] for family in IDS),
+        ["jobs", "run", "toy-add", "--set", "second=5"],
         ["import", *map(str, articles), "--corpus", "Toys"],
         ["train", "toy-letters", "--corpus", "Toys", "--name", "Letters", "--set", "letters=xyz"],
         ["embed", "Toys", "--method", "Letters"],
         ["evaluate", "scb", str(table), "--method", "toy-letters", "--clusterer", "toy-turns"],
-    )
+    ]
+    paths = os.pathsep.join([str(package), str(ROOT)])
+    environment = os.environ | {"PYTHONPATH": paths, "THEMESCOPE_HOME": str(folder / "home")}
+    command = [sys.executable, "-c", EVERYWHERE, json.dumps(commands)]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_the_command_line_lists_it(found: dict[str, Any]) -> None:
+    for (family, id), rows in zip(IDS.items(), found["results"], strict=False):
+        assert id in {row["id"] for row in rows[family]}
+
+
+def test_the_reference_tables_have_it(found: dict[str, Any]) -> None:
+    for id in (*IDS.values(), "toy"):
+        assert f"| `{id}` |" in found["tables"]
+    assert "Letters that are counted." in found["tables"]
+
+
+def test_a_job_runs_and_a_file_is_read_trained_on_clustered_and_scored(found: dict[str, Any]) -> None:
+    job, imported, model, embedded, scores = found["results"][len(IDS) :]
+    assert job["sum"] == 6
     assert imported["articles"] == 2
     assert model["model"] == "Letters"
     assert embedded["sentences"] == 2 * len(SENTENCES)
     assert "toy-difference" in json.dumps(scores)
 
 
-PAGES = """
-import json
-from streamlit import config
-from streamlit.testing.v1 import AppTest
-from themescope.webapp.features import REGISTRY
-from themescope import webapp
-from pathlib import Path
-
-config.set_option("server.address", "127.0.0.1")
-APP = Path(webapp.__file__).with_name("app.py")
-
-def text(at):
-    return " ".join(str(part.label) for part in [*at.selectbox, *at.text_input, *at.number_input])
-
-at = AppTest.from_file(str(APP), default_timeout=600).run()
-train = at.switch_page(str(REGISTRY.get("train").script)).run()
-train = next(t for t in train.toggle if t.label == "More methods").set_value(True).run()
-method = next(box for box in train.selectbox if any("Toy letters" in str(option) for option in box.options))
-option = next(option for option in method.options if "Toy letters" in str(option))
-train = method.set_value(option).run()
-form = text(train)
-page = at.switch_page(str(REGISTRY.get("toy").script)).run()
-print(json.dumps({"form": form, "title": [t.value for t in page.title],
-                  "errors": [str(e.value) for e in [*train.exception, *page.exception]]}))
-"""
-
-
-def test_forms_and_the_navigation_have_it(package: Path, tmp_path: Path) -> None:
-    script = tmp_path / "pages.py"
-    script.write_text(PAGES, encoding="utf-8")
-    shown = json.loads(run(package, str(script)).splitlines()[-1])
-    assert shown["errors"] == []
-    assert "Letters" in shown["form"]
-    assert shown["title"] == ["Toy page", "A toy page"]
+def test_forms_and_the_navigation_have_it(found: dict[str, Any]) -> None:
+    assert found["errors"] == []
+    assert "Letters" in found["form"]
+    assert found["title"] == ["Toy page", "A toy page"]
 
 
 def test_a_method_may_have_other_bases_with_arguments_of_their_own() -> None:

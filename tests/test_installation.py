@@ -45,9 +45,6 @@ assert not {"core", "db", "jobs", "webapp"} & set(sys.modules)
 """
 
 PAGES = """
-import sys
-from pathlib import Path
-
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
@@ -197,8 +194,6 @@ def _claims_hold(interpreter: Path, extras: tuple[str, ...], folder: Path) -> No
     # The server for MCP and the executor on Ray are imported by the command that needs them, which asks for the extra.
     declared = {Requirement(line).name.lower() for extra in EXTRAS for line in PROJECT["optional-dependencies"][extra]}
     others = sorted(declared - environments.required(extras))
-    said = done(interpreter, IMPORTS, ROOT, packages, ",".join(extras), ",".join(others), folder=folder)
+    code = IMPORTS + PAGES if application else IMPORTS
+    said = done(interpreter, code, ROOT, packages, ",".join(extras), ",".join(others), folder=folder)
     assert said.returncode == 0, said.stderr
-    if application:
-        said = done(interpreter, PAGES, ROOT, folder=folder)
-        assert said.returncode == 0, said.stderr
