@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 
@@ -34,51 +34,52 @@ from themescope.core.text.languages import (
     stop_words,
     unspaced_words,
 )
-from themescope.core.types import Labels
+from themescope.core.types import Floats, Labels
 
 Phrase = tuple[str, ...]
 """Keys of the words of a phrase, without the words that link them."""
 
 _MOST_LINKS, _LONGEST = 2, 3
 _DETECTED = 500  # maximum number of texts whose languages are detected
-_NEAR = 12
-"""Number of ranked words for each one that is shown: those before may belong to phrases, or be related to others."""
-_COVERED = 0.3
-"""Weight of a phrase, as a share of the weight of its first-ranked word, from which it is shown instead of the word."""
-_WHOLE = 0.7
-"""Share of the sentences with a pair of words in which a longer phrase is, from which the pair is no name."""
+_NEAR = 12  # ranked words for each one that is shown: those before may belong to phrases, or be related to others
+_COVERED = 0.3  # weight of a phrase as a share of that of its first-ranked word, from which it replaces the word
+_WHOLE = 0.7  # share of the sentences with a pair of words that a longer phrase is in, from which the pair is no name
 _SHARES = 0.25, 0.12
 """Share of the sentences with its most frequent word that a phrase is in, at least: one of three words, of two."""
 _CONTEXTS = 3  # minimum number of different words before and after a phrase, counted together
 _LIFT = 1.5  # how much more frequent a word is in a cluster than in the others, at least, to tell it from them
-_WEAK = 0.35, 0.5  # least weight of the second word, and of further ones, as a share of that of the first
+_WEAK = 0.4, 0.5  # least weight of the second word, and of further ones, as a share of that of the first
 _SHORT, _FEW_WORDS = 60, 12  # most bytes, and number of words that are too many, of a text that is a name
-_OFTEN = 0.08  # share of the sentences of a cluster that a further word is in, at least, unless the first is in few
-_FEW = 3  # number of sentences of a cluster above which a word of a single one is no further word of its name
+_OFTEN = 0.15  # share of the sentences of a cluster that a further word is in, at least, unless the first is in few
+_FEW, _SINGLE = 3, 2  # size of a cluster above which a further word of its name is in more than a single sentence
+_CENTRAL, _TYPICAL = 4, 0.3  # first texts that may be the name; share of the texts that each of its words is in
+_CLIPPED = 0.25, 1.9  # least and most that a sentence counts, so that a single one is never as much as two
 _SAYS_LITTLE = SMART_STOP_WORDS | GENERIC_NOUNS | NAMING_WORDS
 _GENERIC = 0.3  # factor of the weights of nouns without a subject, as "way"
 
 
 @dataclass(slots=True)
 class _Occurrences:
-    sentences: int = 0
+    sentences: float = 0.0
     before: set[str] = field(default_factory=set)
     after: set[str] = field(default_factory=set)
-    proper: int = 0
+    proper: float = 0.0
     """How often each of its words has a capital letter and small ones, not at the start of a text."""
     plural: bool = False
     """Whether a word before the last one, and before no link, ends in -s, as verbs do and parts of nouns rarely."""
 
 
-def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) -> list[tuple[str, ...]]:
+def theme_words(
+    texts: Sequence[str], labels: Labels, k: int, words: int = 3, central: Floats | None = None
+) -> list[tuple[str, ...]]:
     """Return up to ``words`` phrases for each of ``k`` clusters of ``texts``, best first.
 
     They are noun phrases that tell a cluster from the others. Where one or none does, verbs and adjectives may follow
     it, or follow the best noun that the clusters share. Stop words are those of English and of the languages that are
-    detected in the texts.
+    detected in the texts. Texts count by the square of their mean similarities ``central`` (n,) to their cluster.
     """
     reader = WordReader.of_list(texts)
-    return _named([*map(reader.words, texts)], labels, k, words, reader)
+    return _named([*map(reader.words, texts)], labels, k, words, reader, central=central)
 
 
 def _named(
@@ -88,16 +89,20 @@ def _named(
     words: int,
     reader: WordReader,
     above: Sequence[Sequence[str]] = (),
+    central: Floats | None = None,
 ) -> list[tuple[str, ...]]:
     """Return the phrases of each cluster; ``above`` are keys of words that each must not have."""
     counts: list[Counter[str]] = [Counter() for _ in range(k)]
     kinds = WordKinds(reader.language)
-    for tokens, label in zip(read, labels.tolist(), strict=True):
-        counts[label].update({word.key for word in tokens if word.key})
+    sizes = np.bincount(labels, minlength=k)
+    squares = np.ones(len(labels)) if central is None else np.maximum(central, 0.01) ** 2
+    shares = np.clip(squares * sizes[labels] / np.bincount(labels, squares, k)[labels], *_CLIPPED).tolist()
+    rows = [*zip(read, labels.tolist(), shares, strict=True)]
+    for tokens, label, share in rows:
+        counts[label].update(dict.fromkeys({word.key for word in tokens if word.key}, share))
         kinds.read([token.written for token in tokens], [token.key for token in tokens])
     everywhere = sum(counts, Counter())
     mean = everywhere.total() / max(k, 1)
-    sizes = np.bincount(labels, minlength=k)
     weights = [
         {
             word: count * float(np.log1p(mean / everywhere[word])) * (_GENERIC if word in GENERIC_NOUNS else 1.0)
@@ -106,25 +111,59 @@ def _named(
         for own in counts
     ]
     ranked = [sorted(of, key=lambda word: (-of[word], word))[: _NEAR * words] for of in weights]
-    phrases, forms = _phrases(read, labels, [frozenset(near) for near in ranked], reader)
-    names: list[list[Phrase]] = []
-    for c, own in enumerate(counts):
-        others = len(labels) - int(sizes[c])
-        telling = {
-            word
-            for word in ranked[c]
-            if own[word] * (others + 1) >= _LIFT * (everywhere[word] - own[word] + 0.5) * sizes[c]
-        }
-        known = _noun_phrases(phrases[c], own, weights[c], kinds)
-        used = above[c] if above else ()
-        names.append(_picked(ranked[c], own, weights[c], known, words, kinds, telling, int(sizes[c]), names, used))
+    found, forms = _phrases(rows, [frozenset(near) for near in ranked], reader)
+    shouted = 2 * sum(all(word.written.isupper() for word in tokens if word.key) for tokens in read) > len(read)
+    english, taken = reader.language == "en", list[list[Phrase]]()
 
-    def form(name: Phrase) -> str:
-        written, first = _form(forms[name]), _form(forms.get(name[:1], Counter()))
-        # The first word of a text has lost its capital letter.
-        return first + written[len(first) :] if written.startswith(first.lower()) and name[1:] else written
+    def named(c: int) -> list[Phrase]:
+        """Return words and phrases of a cluster without related words, in order of their first-ranked word.
 
-    return [tuple(map(form, own)) for own in names]
+        Words that do not tell it from the others, that are in few of its sentences, or a second phrase of a name that
+        is taken, are used where nothing else is left, and a further word where the whole name is taken.
+        """
+        own, heavy, size = counts[c], weights[c], int(sizes[c])
+        rest = (len(labels) - size + 1) / (_LIFT * size) if size else 0.0
+        telling = [word for word in ranked[c] if own[word] * rest >= everywhere[word] - own[word] + 0.5]
+        phrases, used = _noun_phrases(found[c], own, heavy, kinds), above[c] if above else ()
+        names: list[Phrase] = []
+
+        def fill(given: Iterable[str], most: int, alone: Callable[[str], bool], longer: Mapping[Phrase, float]) -> None:
+            for word in given:
+                known = [*used, *chain.from_iterable(names)]
+                if len(names) >= most or any(related(word, other) for other in known):
+                    continue
+                fitting = [
+                    (weight, len(phrase), phrase)
+                    for phrase, weight in longer.items()
+                    if word in phrase and weight >= _COVERED * heavy[word]
+                    if not any(related(part, other) for part in phrase for other in known)
+                ]
+                *_, phrase = max(fitting, default=(0.0, 1, (word,)))
+                if len(phrase) == 1 and not alone(word):
+                    continue
+                if names and names not in taken:
+                    lead = max(names[0], key=heavy.__getitem__)
+                    weak = heavy[word] < _WEAK[len(names) > 1] * heavy[lead]
+                    twin = any(phrase in other and not set(names).isdisjoint(other) for other in taken)
+                    single = own[word] < _SINGLE and size > _FEW and names[:1] not in [other[:1] for other in taken]
+                    if weak or twin or single or own[word] < min(_OFTEN * size, own[lead] / 2):
+                        continue
+                names.append(phrase)
+
+        fill(telling, words, kinds.noun, phrases)
+        # What one does with a thing, as in "new card · activate".
+        verb = ranked[c][0] if english and telling[:1] == ranked[c][:1] != [] and kinds.action(ranked[c][0]) else ""
+        if names and verb and not any(related(verb, word) for word in chain(used, *names)):
+            names[1:] = [(verb,), *names[1 : words - 1]]
+        fill(ranked[c], 1, kinds.noun, phrases)
+        if english and sum(map(len, names)) < 2:
+            fill(telling, 2, lambda word: word not in _SAYS_LITTLE, {})
+        fill(ranked[c], 1, lambda word: True, {})
+        return names
+
+    for c in range(k):
+        taken.append(named(c))
+    return [tuple(_form(forms, name, shouted) for name in own) for own in taken]
 
 
 def level_names(
@@ -153,32 +192,41 @@ def level_names(
 def theme_names(words: Sequence[Sequence[str]], texts: Sequence[Sequence[str]] = ()) -> list[str]:
     """Return a unique name for each cluster, made of its words.
 
-    Given the ``texts`` of each cluster, most central first, the first one is its name if it is short and the words
-    alone say nothing, such as "Don't know", or no two texts of several share the first word.
+    Given the ``texts`` of each cluster, most central first, one of the first is its name if it is short and says what
+    many say, such as "How do I change my address?". The first one is, if it is short and the words alone say nothing,
+    such as "Don't know", or no two texts of several share the first word.
     """
     names: list[str] = []
     for number, found in enumerate(words):
         wanted = " · ".join(found) or f"theme {number + 1}"
-        own = texts[number] if texts else ()
-        central = next(iter(own), "")
-        short = 0 < len(central.encode()) <= _SHORT and len(central.split()) < _FEW_WORDS
-        first = "".join(found[:1]).casefold().translate(_ALIKE).split() or [""]
-        begins = first[0][: max(len(first[0]) - 3, 3)]  # as in every form of the word
-        sharing = {text for text in own if short and begins in text.casefold().translate(_ALIKE)}
-        alone = len(sharing) < 2 and len(set(own)) > _FEW
-        if short and (alone or _SAYS_LITTLE.issuperset(" ".join(found).casefold().split())):
-            wanted = central
+        own = list(dict.fromkeys(texts[number])) if texts else []
+        read = [text.casefold().translate(_ALIKE) for text in own]
+
+        def number_with(word: str, read: Sequence[str] = read) -> int:
+            begins = word[: max(len(word) - 3, 3)]  # as in every form of the word
+            return sum(begins in text for text in read)
+
+        short = [text for text in own[:_CENTRAL] if len(text.encode()) <= _SHORT and len(text.split()) < _FEW_WORDS]
+        said = [{*_SAID.findall(_plain(text).casefold())} - SMART_STOP_WORDS for text in short]
+        shared = [len(of) > 1 and min(map(number_with, of)) >= _TYPICAL * len(own) for of in said]
+        first = " ".join(found[:1]).casefold().translate(_ALIKE).split() or [""]
+        silent = _SAYS_LITTLE.issuperset(" ".join(found).casefold().split())
+        typical = shared.index(True) if True in shared else -1
+        if typical >= 0 and (len(found) > 1 or not said[typical] <= {*_SAID.findall(wanted.casefold())}):
+            wanted = " ".join(short[typical].split())
+        elif short[:1] == own[:1] != [""] and own and (silent or (number_with(first[0]) < 2 and len(own) > _FEW)):
+            wanted = own[0]
         names.append(wanted if wanted not in names else f"{wanted} ({number + 1})")
     return names
 
 
 def _phrases(
-    read: Sequence[Sequence[NameWord]], labels: Labels, near: Sequence[frozenset[str]], reader: WordReader
+    rows: Sequence[tuple[Sequence[NameWord], int, float]], near: Sequence[frozenset[str]], reader: WordReader
 ) -> tuple[list[dict[Phrase, _Occurrences]], dict[Phrase, Counter[str]]]:
     """Return the phrases of each cluster with one of its ``near`` words, and how phrases are written anywhere."""
     found: list[dict[Phrase, _Occurrences]] = [{} for _ in near]
     forms: dict[Phrase, Counter[str]] = {}
-    for tokens, label in zip(read, labels.tolist(), strict=True):
+    for tokens, label, share in rows:
         seen = set[Phrase]()
         for phrase, start, end in _spans(tokens, reader.links):
             if near[label].isdisjoint(phrase):
@@ -187,8 +235,9 @@ def _phrases(
             # A first word has lost its capital letter, so it counts less.
             forms.setdefault(phrase, Counter())[joined(inside)] += 2 if start else 1
             occurrences = found[label].setdefault(phrase, _Occurrences())
-            occurrences.sentences += phrase not in seen
-            occurrences.proper += start > 0 and all(_CAPITALISED.match(one.written) for one in inside if one.key)
+            occurrences.sentences += share * (phrase not in seen)
+            if start and all(_CAPITALISED.match(one.written) for one in inside if one.key):
+                occurrences.proper += share
             occurrences.plural |= any(
                 one.key and other.key and one.written.islower() and one.key != one.written
                 for one, other in pairwise(inside)
@@ -228,7 +277,7 @@ def _noun_phrases(
     usual = {
         phrase
         for phrase, own in found.items()
-        if len(phrase) > 1 and own.sentences > 1 and len(own.before) + len(own.after) >= _CONTEXTS
+        if len(phrase) > 1 and own.sentences > _CLIPPED[1] and len(own.before) + len(own.after) >= _CONTEXTS
         if not any(related(a, b) for i, a in enumerate(phrase) for b in phrase[:i])
     }
     fragments = {
@@ -251,72 +300,22 @@ def _noun_phrases(
     }
 
 
-def _picked(
-    ranked: Sequence[str],
-    counts: Counter[str],
-    weights: Mapping[str, float],
-    phrases: Mapping[Phrase, float],
-    words: int,
-    kinds: WordKinds,
-    telling: Collection[str],
-    size: int,
-    taken: Sequence[Sequence[Phrase]],
-    above: Sequence[str],
-) -> list[Phrase]:
-    """Return words and ``phrases`` without related words, in order of their first-ranked word.
-
-    Words that are not ``telling``, that are in few of the ``size`` sentences, or a second phrase of a name that is
-    ``taken``, are used where nothing else is left, and a further word where the whole name is taken. Words ``above``
-    are not used.
-    """
-    names: list[Phrase] = []
-    english = kinds.language == "en"
-
-    def fill(given: Iterable[str], most: int, alone: Callable[[str], bool], longer: Mapping[Phrase, float]) -> None:
-        for word in given:
-            used = [*above, *(other for name in names for other in name)]
-            if len(names) >= most or any(related(word, other) for other in used):
-                continue
-            fitting = [
-                (weight, len(phrase), phrase)
-                for phrase, weight in longer.items()
-                if word in phrase and weight >= _COVERED * weights[word]
-                if not any(related(own, other) for own in phrase for other in used)
-            ]
-            *_, phrase = max(fitting, default=(0.0, 1, (word,)))
-            if len(phrase) == 1 and not alone(word):
-                continue
-            if names and names not in taken:
-                lead = max(names[0], key=weights.__getitem__)
-                weak = weights[word] < _WEAK[len(names) > 1] * weights[lead]
-                twin = any(phrase in other and not set(names).isdisjoint(other) for other in taken)
-                leads = [other[:1] for other in taken]
-                single = counts[word] == 1 and size > _FEW and names[:1] not in leads
-                if weak or twin or single or counts[word] < min(_OFTEN * size, counts[lead] / 2):
-                    continue
-            names.append(phrase)
-
-    fill(filter(telling.__contains__, ranked), words, kinds.noun, phrases)
-    # What one does with a thing, as in "new card · activate".
-    verb = next((word for word in ranked[:1] if english and word in telling and kinds.action(word)), "")
-    if names and verb and not any(related(verb, word) for name in (above, *names) for word in name):
-        names[1:] = [(verb,), *names[1 : words - 1]]
-    fill(ranked, 1, kinds.noun, phrases)
-    if english:
-        fill(filter(telling.__contains__, ranked), 2, lambda word: word not in _SAYS_LITTLE, {})
-    fill(ranked, 1, lambda word: True, {})
-    return names
-
-
 def related(one: str, other: str) -> bool:
     """Return whether two words differ in their last letters only, as monarch and monarchy do."""
     shorter = min(len(one), len(other))
     common = next((i for i in range(shorter) if one[i] != other[i]), shorter)
-    return one == other or (common >= 5 and common >= shorter - 3)
+    return one == other or common >= max(4, shorter - 3, min(shorter, 5))
 
 
-def _form(written: Counter[str]) -> str:
-    return min(written, key=lambda form: (-written[form], form.islower(), form), default="")
+def _form(forms: Mapping[Phrase, Counter[str]], name: Phrase, shouted: bool) -> str:
+    """Return a phrase as it is mostly written, but not in capitals if the whole list is."""
+    of, first_of = forms[name], forms.get(name[:1], Counter[str]())
+    written = min(of, key=lambda form: (-of[form], form.islower(), form))
+    first = min(first_of, key=lambda form: (-first_of[form], form.islower(), form), default="")
+    if shouted:
+        return _SHOUTED.sub(lambda word: word[0].capitalize(), written)
+    # The first word of a text has lost its capital letter.
+    return first + written[len(first) :] if written.startswith(first.lower()) and name[1:] else written
 
 
 # Words of texts as names of clusters need them: no fragments of words, no function words, no remains of markup
@@ -332,12 +331,9 @@ _LINKS = {
     "pt": "de da do das dos e",
 }
 """Words that a phrase may have between two others, by language."""
-_CAPITALISED = regex.compile(r"\p{Lu}(?:.*\p{Ll}|\p{Lu}{1,2}$)")
-"""A name or a short abbreviation, not a word of a text in capitals."""
-_ELIDING = frozenset(("ca", "fr", "it"))
-"""Languages that write short words before an apostrophe, as in "l'eau"."""
-_REMAINS = frozenset(("ref", "rrb", "lrb", "nbsp", "quot"))
-"""Words that are remains of markup in many data sets."""
+_CAPITALISED = regex.compile(r"\p{Lu}(?:.*\p{Ll}|\p{Lu}{1,2}$)")  # a name or a short abbreviation
+_ELIDING = frozenset(("ca", "fr", "it"))  # languages that write short words before an apostrophe, as in "l'eau"
+_REMAINS = frozenset(("ref", "rrb", "lrb", "nbsp", "quot"))  # words that are remains of markup in many data sets
 _WRITTEN_AS_ONE = """
     dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wouldnt shouldnt couldnt cant wont aint mustnt neednt
     im ive youre youve theyre theyve weve thats whats theres hes shes lets let's c'mon y'all d'you
@@ -365,8 +361,8 @@ _ADDRESS = regex.compile(
     """,
     regex.VERBOSE,
 )
-_DOTTED = regex.compile(r"\w\.\w|@|://")
-"""What every address has."""
+_SAID = regex.compile(r"(?<!')\b\w+\b(?!')")  # words that have no apostrophe
+_DOTTED = regex.compile(r"\w\.\w|@|://")  # what every address has
 _PIECE = regex.compile(
     r"""
       (?P<initials> (?<!\w)(?:\p{Lu}\.){2,} )
@@ -382,6 +378,7 @@ _CAPITAL, _LETTER = regex.compile(r"\p{Lu}"), regex.compile(r"\p{L}")
 _CAPITALS = regex.compile(
     r"(?<![^\W\p{Han}\p{Hiragana}\p{Katakana}ー]|')(\p{Lu}[\p{Lu}\d])s?(?![^\W\p{Han}\p{Hiragana}\p{Katakana}ー])"
 )
+_SHOUTED = regex.compile(r"\b\p{Lu}+[AEIOU](?![AEIOU])\p{Lu}+")  # a word in capitals that looks like no abbreviation
 _DIGITAL = regex.compile(r"[1-9]-?(?!ST|ND|RD|TH)(?:\p{Lu}{1,2}|[dg])(?:-\p{L}+)?")
 """Words that begin with a digit, as 5G, 3D and 3D-printed. Others are amounts, ordinals and years."""
 _ONE_SYLLABLE = "\u1100"  # character from which on two letters may be a word of meaning: Hangul and ideographs

@@ -389,7 +389,7 @@ def described(
     own, other = mean_cosines(x, labels, k)
     # In a theme of a single text, the mean over the other rows is 1 if there are any.
     own[(np.bincount(labels, minlength=k)[labels] == 1) & (different.counts > 1)] = 1.0
-    found = theme_words(texts, labels, k, words)
+    found = theme_words(texts, labels, k, words, own)
     sizes = np.bincount(labels, different.counts, k).astype(int).tolist()
     rows = [list(_central(texts, own, np.flatnonzero(labels == c), central)) for c in range(k)]
     listed = [[texts[row] for row in (*chosen, *np.flatnonzero(labels == c))] for c, chosen in enumerate(rows)]

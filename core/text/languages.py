@@ -271,21 +271,23 @@ _VERBS = """
     respond save seek sell send serve set show speak spend start stay stop suffer suggest support suppose talk teach
     throw treat turn understand undermine wait watch win wonder work write accepted based became began broke built
     chose done drew fell felt found grew held kept knew led left lost made meant met paid ran rose sat sold spent stood
-    taught thought threw told won wrote billion hundred million thousand
+    taught thought threw told won wrote billion dlr hundred million mln pct qtr stg thousand
 """
 _QUALITIES = """
     alive aware back bad big common difficult distinct early easy effective foreign front full general good great hard
     high huge important individual inherent large late local long low main major minor modern natural new old open own
     physical poor potential present public ready real recent short short-term side significant similar simple single
     small special strong top true unable unlike whole wide wrong young actually ago always earlier never really today
-    yesterday faire dire voir prendre hacer decir tener
+    yesterday better greater higher larger lower particular popular smaller worse faire dire voir prendre hacer decir
+    tener bon bonne grand grande nouveau nouvelle petit petite ancien ancienne buen buena gran nuevo nueva
     没有 可以 通常 表示 认为 提供 进行 使用 开始 成为 包括 需要 可能 已经 这些 一些 许多 场合 場合 必要
 """
 _GENERIC = """
-    amount area aspect bit case day example fact form group idea individual kind level lot man matter member number part
-    people person piece place point problem question reason result side sort term thing time type use way woman year
-    billion hundred million thousand pct percent mln dlr 月 日 年 人
-    january february march april june july august september october november december
+    amount area aspect bit case day example fact form group idea individual kind level lot man matter member number
+    part people person piece place point problem question reason result side sort term thing time type use way woman
+    year pct percent mln 月 日 年 人 january february march april june july august september october november december
+    besoin début exemple fin fois forme jour mois moment moyen temps día año ejemplo forma lugar manera parte tiempo
+    vez beispiel ding jahr teil weise zeit
 """
 _NEEDED = """
     amount back bill bottom computer cry detail fire front full interest mill move name part show side system top
@@ -317,9 +319,10 @@ _HEAD_FIRST = frozenset(("ca", "es", "fr", "it", "pt", "ro"))
 """Languages in which an adjective mostly follows its noun."""
 _INFLECTION = re.compile(r"(\w{2,}?)(?:ing|ed)")
 _ENDINGS = {
+    "de": (r"(?:ung|heit|keit|schaft|tion|tät|ismus)$", r"(?:isch|lich|ig)(?:e[nrms]?)$"),
     "en": (
         r"(?:tion|sion|ment|ness|ity|ism|ist|ship|ance|ence|hood|dom|logy|er|or)$",
-        r"(?:ly|...ed|...ing|ous|ful|less|able|ible|ive|ize|ify|ish|ary|ic|(?<!ni|im|it|iv|os|aw)al)$",
+        r"(?:ly|...ed|...ing|[gl]est|ous|ful|less|able|ible|ive|ize|ify|ish|ary|ic|(?<!ni|im|it|iv|os|aw)al)$",
     ),
     "fr": (
         r"(?:tion|sion|ment|té|isme|iste|ance|ence|eur|age|ure|ie)$",

@@ -279,7 +279,7 @@ REGISTRY = Registry(
             summary="Clusters all sentences of a corpus, suggests a number of clusters, and names them.",
             source="Slonim et al. 2005 (Iclust); Grootendorst 2022 (class-based tf-idf)",
             factory="themescope.jobs.kinds.themes:find_themes_of_corpus",
-            revision=13,
+            revision=14,
             pages=("themes",),
         ),
         JobCard(

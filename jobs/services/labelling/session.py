@@ -344,8 +344,7 @@ def cluster_name(texts: Mapping[int, str], ids: Ids) -> str:
     others = [i for i in texts if i not in inside]
     compared = [*ids.tolist(), *others[: max(_NAMED_FROM - len(inside), 0)]]
     labels = np.array([0 if i in inside else 1 for i in compared], dtype=np.int32)
-    words: Sequence[str] = theme_words([texts[i] for i in compared], labels, 2)[0]
-    return " · ".join(words)
+    return " · ".join(theme_words([texts[i] for i in compared], labels, 2)[0])
 
 
 def principal_components(x: Matrix) -> Points:

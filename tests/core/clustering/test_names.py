@@ -123,6 +123,50 @@ def test_texts_without_a_common_word_are_named_by_the_central_one() -> None:
     assert theme_names([("blood",)], [[*texts, "More blood"]]) == ["blood"]
 
 
+def test_a_short_text_that_says_what_many_say_is_the_name() -> None:
+    late, fares = (
+        ["My train hasn't come, why?", "Why is my train late?", "The train is late again", "Trains are late, always"],
+        ["Fares", "Fares rise, which hurts passengers", "They raised fares", "Passengers pay fares"],
+    )
+    names = theme_names([("train", "late"), ("fares", "passengers")], [late, fares])
+    assert names == ["Why is my train late?", "fares · passengers"]
+    assert theme_names([("late train",)], [late]) == ["late train"]
+
+
+def test_central_texts_count_more() -> None:
+    texts = [
+        "Bikes need lanes",
+        "Safe lanes for bikes",
+        "Rust eats cars",
+        "Rust and rain",
+        "Rain, then rust",
+        "Rainy mud",
+    ]
+    others = ["Dogs bark", "The dog barks", "A dog sleeps", "Cats sleep"]
+    labels, central = np.repeat(np.arange(2, dtype=np.int32), [6, 4]), np.array([0.9, 0.8, *[0.2] * 4, *[0.5] * 4])
+    assert theme_words([*texts, *others], labels, 2)[0][0] == "rust"
+    assert theme_words([*texts, *others], labels, 2, central=central)[0] == ("bikes", "lanes")
+
+
+def test_names_of_titles_in_capitals_are_written_in_small_letters() -> None:
+    grain, steel = named(
+        ["GRAIN EXPORTS FALL - USDA", "USDA SEES GRAIN EXPORTS", "FEWER GRAIN EXPORTS, USDA SAYS", "EEC GRAIN EXPORTS"],
+        ["U.S. STEEL STRIKE ENDS", "A STEEL STRIKE", "NO STEEL STRIKE IN JAPAN", "JAPAN: LONG STEEL STRIKE"],
+    )
+    assert grain == ("Grain Exports", "USDA") and steel == ("Steel Strike", "Japan")
+
+
+def test_a_hyphenated_word_is_not_beside_its_first_half() -> None:
+    burning = [
+        "Flag burning is speech",
+        "He saw flag burning",
+        "A flag-burning law",
+        "A flag-burning case",
+        "Flag burning",
+    ]
+    assert named(burning, ["Dogs bark", "The dog barks", "A dog sleeps", "Cats sleep"])[0] == ("flag burning",)
+
+
 @pytest.mark.parametrize(
     ("texts", "name"),
     [
