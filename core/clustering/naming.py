@@ -277,7 +277,10 @@ def _noun_phrases(
     usual = {
         phrase
         for phrase, own in found.items()
-        if len(phrase) > 1 and own.sentences > _CLIPPED[1] and len(own.before) + len(own.after) >= _CONTEXTS
+        if len(phrase) > 1 and own.sentences > _CLIPPED[1]
+        # Two words of a name that are always together, as in "Buenos Aires", may be in the same context.
+        if len(own.before) + len(own.after) >= _CONTEXTS
+        or (len(phrase) == 2 and own.proper >= own.sentences >= max(counts[word] for word in phrase))
         if not any(related(a, b) for i, a in enumerate(phrase) for b in phrase[:i])
     }
     fragments = {

@@ -280,7 +280,8 @@ _QUALITIES = """
     small special strong top true unable unlike whole wide wrong young actually ago always earlier never really today
     yesterday better greater higher larger lower particular popular smaller worse faire dire voir prendre hacer decir
     tener bon bonne grand grande nouveau nouvelle petit petite ancien ancienne buen buena gran nuevo nueva
-    没有 可以 通常 表示 认为 提供 进行 使用 开始 成为 包括 需要 可能 已经 这些 一些 许多 场合 場合 必要
+    没有 可以 通常 表示 认为 提供 进行 使用 开始 成为 包括 需要 可能 已经 这些 一些 许多 特别 正常 能够 位于 举行 前往
+    到达 分为 看到 获得 导致 造成 发现 大多数 场合 場合 必要 最大 十分 現在 特別
 """
 _GENERIC = """
     amount area aspect bit case day example fact form group idea individual kind level lot man matter member number
@@ -312,21 +313,24 @@ _ARTICLES = {
     "nl": "de het een",
 }
 """Articles and the like, before which a verb ends and after which a noun begins, by language."""
-_PREPOSITIONS = {"of", "for", "with", "from", "without", "about", "in", "on", "at", "by", "pour", "avec", "con"}
+_PREPOSITIONS = {
+    *("of", "for", "with", "from", "without", "about", "in", "on", "at", "by"),
+    *("pour", "avec", "de", "en", "dans", "sur", "par", "con", "por", "sin"),
+}
 _BEFORE_VERB, _DEGREES = frozenset(_WORDS_BESIDE.split()), frozenset(("very", "more", "most", "so", "too", "less"))
 _AFTER_NOUN = {"of", "is", "are", "was", "were", "has", "had", "can", "will", "would", "should", "must", "est"}
 _HEAD_FIRST = frozenset(("ca", "es", "fr", "it", "pt", "ro"))
 """Languages in which an adjective mostly follows its noun."""
 _INFLECTION = re.compile(r"(\w{2,}?)(?:ing|ed)")
 _ENDINGS = {
-    "de": (r"(?:ung|heit|keit|schaft|tion|tät|ismus)$", r"(?:isch|lich|ig)(?:e[nrms]?)$"),
+    "de": ("$^", r"...(?:isch|lich|ig)e[nrms]?$"),
     "en": (
         r"(?:tion|sion|ment|ness|ity|ism|ist|ship|ance|ence|hood|dom|logy|er|or)$",
         r"(?:ly|...ed|...ing|[gl]est|ous|ful|less|able|ible|ive|ize|ify|ish|ary|ic|(?<!ni|im|it|iv|os|aw)al)$",
     ),
     "fr": (
         r"(?:tion|sion|ment|té|isme|iste|ance|ence|eur|age|ure|ie)$",
-        r"(?:[^i]er|ir|ant|ée?|ent|ait|if|ive|eux|euse|el|elle|al|ale|aux|ique|able)$",
+        r"(?:[^i]er|ir|ître|ant|ée?|ent|ait|if|ive|eux|euse|el|elle|al|ale|aux|ique|able)$",
     ),
     "es": (
         r"(?:ción|sión|miento|dad|ismo|ista|ancia|encia|dor|aje|ura|ía)$",
@@ -342,6 +346,7 @@ class WordKinds:
     def __init__(self, language: str) -> None:
         self.language = language
         self._articles = frozenset(_ARTICLES.get(language, "").split())
+        self._strict = language in _HEAD_FIRST and language in _ARTICLES  # nothing but what stands beside tells a noun
         self._nouns, self._verbs, self._others = Counter[str](), Counter[str](), Counter[str]()
 
     def read(self, written: Sequence[str], keys: Sequence[str]) -> None:
@@ -353,13 +358,14 @@ class WordKinds:
             before = written[i - 1].lower() if i and opens else ""
             after = written[i + 1].lower() if i + 1 < len(keys) and closes else ""
             introduced = before in self._articles or (before in _PREPOSITIONS and not key.endswith("ing"))
+            capital = bool(i) and written[i][0].isupper()
             if self.language == "de" and i:
-                (self._nouns if written[i][0].isupper() else self._others)[key] += 2
+                (self._nouns if capital and self._leaning(key) >= 0 else self._others)[key] += 2
             elif before in _BEFORE_VERB:
                 self._verbs[key] += 1 if before != "to" else 0.5  # type: ignore[assignment]
             elif before in _DEGREES:
                 self._others[key] += 1
-            elif (introduced and (closes or self.language in _HEAD_FIRST)) or after in _AFTER_NOUN:
+            elif (introduced and closes) or (self._strict and (introduced or capital)) or after in _AFTER_NOUN:
                 self._nouns[key] += 1
             elif after in self._articles:
                 self._verbs[key] += not introduced
@@ -369,7 +375,7 @@ class WordKinds:
         return (
             word not in _NO_NOUNS
             and not (self.language == "en" and _verb_of(word) in _EMPTY)
-            and self._nouns[word] + self._leaning(word) >= self._verbs[word] + self._others[word]
+            and self._nouns[word] + self._leaning(word) >= self._verbs[word] + self._others[word] + self._strict
         )
 
     def verb(self, word: str) -> bool:

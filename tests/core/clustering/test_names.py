@@ -167,6 +167,30 @@ def test_a_hyphenated_word_is_not_beside_its_first_half() -> None:
     assert named(burning, ["Dogs bark", "The dog barks", "A dog sleeps", "Cats sleep"])[0] == ("flag burning",)
 
 
+def test_words_of_a_name_that_are_always_together_are_one_phrase() -> None:
+    votes = ["Votes in Buenos Aires.", "They met in Buenos Aires.", "A vote was held in Buenos Aires.", "Votes count"]
+    assert "Buenos Aires" in named(votes, ["Dogs bark", "The dog barks", "A dog sleeps", "Cats sleep"])[0]
+
+
+def test_names_in_other_languages_are_nouns() -> None:
+    french, german = (
+        [
+            "Il faut conduire un bateau sur le lac",
+            "Un bateau peut conduire au port",
+            "Le lac et le port",
+            "Conduire le bateau",
+        ],
+        [
+            "Die Olympischen Spiele",
+            "Bei Olympischen Spielen",
+            "Das Spiel der Olympischen",
+            "Spiele im Olympischen Dorf",
+        ],
+    )
+    assert named(french, ["Le chien dort", "Un chien aboie", "Mon chien mange", "Ce chien court"])[0][0] == "bateau"
+    assert "Olympischen" not in named(german, ["Der Hund bellt", "Ein Hund rennt", "Hunde", "Hund"])[0]
+
+
 @pytest.mark.parametrize(
     ("texts", "name"),
     [
