@@ -69,9 +69,14 @@ TEXT: list[Parts] = [
 ]  # fmt: skip
 
 
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text as they can stand in XML."""
+    return [escape(re.sub("[^\t\n -\ud7ff\ue000-\ufffd]", " ", line)) for line in text.split("\n")]
+
+
 def _word(text: str) -> bytes:
     name = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-    body = "".join(f"<w:p><w:r><w:t>{escape(_XML.sub(' ', line))}</w:t></w:r></w:p>" for line in text.split("\n"))
+    body = "".join(f"<w:p><w:r><w:t>{line}</w:t></w:r></w:p>" for line in _lines(text))
     return made({"word/document.xml": f"<w:document {name}><w:body>{body}</w:body></w:document>"})
 
 
@@ -80,12 +85,9 @@ def _pdf(text: str) -> bytes:
     return pdf_of([[(10, 72 + 150 * (place % 3), 800 - 12 * (place // 3), row) for place, row in enumerate(rows)]])
 
 
-_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd]")
 DOCUMENTS: dict[str, Callable[[str], bytes]] = {
     "word": _word,
-    "open-document": lambda text: odt_of(
-        "".join(f"<text:p>{escape(_XML.sub(' ', line))}</text:p>" for line in text.split("\n"))
-    ),
+    "open-document": lambda text: odt_of("".join(f"<text:p>{line}</text:p>" for line in _lines(text))),
     "pdf": _pdf,
 }
 """Reader of documents → a file with a text."""
@@ -110,9 +112,7 @@ def file_of(reader: str, text: str) -> bytes:
     wrapped = {
         "mediawiki-dump": f"<mediawiki>{page}</mediawiki>",
         "reuters-sgml": f'<REUTERS TOPICS="YES" LEWISSPLIT="TRAIN" NEWID="1">{story}',
-        "newsgroups": json.dumps(
-            {"id": "sci.med/7", "group": "sci.med", "split": "train", "text": f"From: a\n\n{text}"}
-        ),
+        "newsgroups": json.dumps({"id": "x/7", "group": "sci.med", "split": "train", "text": f"From: a\n\n{text}"}),
         "summaries": json.dumps({"id": "a", "text": text, "summary": "x"}),
         "jsonl": json.dumps({"title": "A", "sections": sections}),
         "scb-csv": "Article Title,Sentence,SectionTitle\nA,{},S\n".format('"' + text.replace('"', '""') + '"'),

@@ -6,22 +6,12 @@ import io
 import json
 import lzma
 import tarfile
+import zipfile
 
 from themescope.core.readers import REGISTRY, formats
 from themescope.core.types import SILENT
 
 PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-
-SECTIONS = [
-    {"title": "", "level": 1, "paragraphs": ["Ada is a town. It is old."]},
-    {"title": "History", "level": 2, "paragraphs": []},
-    {"title": "Early days", "level": 3, "paragraphs": ["It was founded in 1200.", "Then it grew."]},
-]
-
-
-def jsonl(*titles):
-    records = [{"title": t, "source": "test", "url": f"https://x.org/{t}", "sections": SECTIONS} for t in titles]
-    return "".join(json.dumps(record) + "\n" for record in records).encode()
 
 
 def page(title, text, ns="0", extra=""):
@@ -38,14 +28,12 @@ def dump(*pages):
         '</base><namespaces><namespace key="6">Bildchen</namespace><namespace key="14">Sorte</namespace>'
         "</namespaces></siteinfo>\n"
     )
-    return (
-        f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n{site}{"".join(pages)}</mediawiki>\n'.encode()
-    )
+    begin = '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n'
+    return f"{begin}{site}{''.join(pages)}</mediawiki>\n".encode()
 
 
-WIKITEXT = (
-    "'''Ada''' is a [[town]]. It is old.\n\n== History ==\n=== Early days ===\nIt was founded in 1200.\n\nThen it grew."
-)
+HISTORY = "== History ==\n=== Early days ===\nIt was founded in 1200.\n\nThen it grew."
+WIKITEXT = f"'''Ada''' is a [[town]]. It is old.\n\n{HISTORY}"
 SCB = (
     "Article Title,Sentence,SectionTitle,Article Link\n"
     "Ada,It was founded in 1200 .,History,https://x.org/Ada\n"
@@ -108,6 +96,36 @@ def texts(article):
     return {section.title: [p.text for p in section.paragraphs] for section in article.sections}
 
 
+def workbook(*rows):
+    """Return a workbook of one sheet."""
+    import openpyxl  # the library is also tested where it is not installed
+
+    book, content = openpyxl.Workbook(), io.BytesIO()
+    for row in rows:
+        book.active.append(row)
+    book.save(content)
+    return content.getvalue()
+
+
+def parquet(rows):
+    """Return a Parquet file of rows by name of column."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    content = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), content)
+    return content.getvalue()
+
+
+def zipped(members, packing=zipfile.ZIP_DEFLATED):
+    """Return a ZIP file of texts or bytes by name."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", packing) as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+    return content.getvalue()
+
+
 def archive(files, form=tarfile.DEFAULT_FORMAT):
     """Return a tar archive of texts by name."""
     data = io.BytesIO()
@@ -123,6 +141,12 @@ def read(path, **options):
     """Return the articles of a file and the account of its reader."""
     reader = REGISTRY.build(formats.detect(path), options)
     return list(reader.read(path, SILENT)), reader.account
+
+
+def read_as(id, path, **options):
+    """Return the articles of a file by a reader, and what it counted."""
+    reader = REGISTRY.build(id, options)
+    return list(reader.read(path, SILENT)), reader.skipped
 
 
 def listed(account, reason):

@@ -7,7 +7,6 @@ articles contain after cleaning and splitting. ``pytest --hypothesis-profile=acc
 import csv
 import io
 import json
-import zipfile
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +15,11 @@ from email.message import EmailMessage
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-import openpyxl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.readers.samples import archive, dump, page, reuters
+from tests.core.readers.samples import archive, dump, page, parquet, reuters, workbook, zipped
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.documents.open_document import epub_of as epub_of
 from themescope.core.readers.documents.open_document import made_of as odt_of
@@ -43,9 +41,8 @@ def words_of(letters: Sequence[str], first: Sequence[str], ends: Sequence[str]) 
     """Texts of one to six words, some with a full stop."""
     inside = st.lists(st.sampled_from(letters), max_size=6).map("".join)
     word = st.builds(lambda one, two: f"{one}{two}{one}", st.sampled_from(first), inside)
-    return st.builds(
-        lambda found, end: " ".join(found) + end, st.lists(word, min_size=1, max_size=6), st.sampled_from(ends)
-    )
+    text = st.lists(word, min_size=1, max_size=6).map(" ".join)
+    return st.builds("{}{}".format, text, st.sampled_from(ends))
 
 
 ANY, ASCII = words_of(LETTERS, BEGIN, ["", "", ".", "?", "😀"]), words_of("abn1", "qQ", ["", ".", "?"])
@@ -95,9 +92,6 @@ def check(form: Format, parts: Parts, path: Path) -> None:
         assert reader.account.skipped[reason] == sum(form.counted.get(kind) == reason for kind, _ in parts)
 
 
-# --- how files are made -----------------------------------------------------------------------------------------------
-
-
 def filled(forms: Mapping[str, str], before: str = "", after: str = "", between: str = "", quote=str):
     """Return a function that writes every piece in the form of its kind."""
     return lambda parts: (before + between.join(forms[k].format(quote(text)) for k, text in parts) + after).encode()
@@ -105,6 +99,7 @@ def filled(forms: Mapping[str, str], before: str = "", after: str = "", between:
 
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 WORD_PARAGRAPH = '<w:p><w:pPr><w:pStyle w:val="{}"/></w:pPr><w:r><w:t>{}</w:t></w:r></w:p>'
+WORD_KINDS = ["", "T", "H1", "H2", "Toc", "table", "footnote", "comment", "header1", "del", "moveFrom", "box"]
 WORD_STYLES = {"T": "Title", "H1": "heading 1", "H2": "heading 2", "Toc": "toc 1"}
 
 
@@ -124,9 +119,8 @@ def word(parts: Parts) -> bytes:
             others[f"{kind}s"] += f"<w:{kind}>{paragraph}</w:{kind}>"
         else:
             body += paragraph
-    styles = "".join(
-        f'<w:style w:styleId="{id}"><w:name w:val="{name}"/></w:style>' for id, name in WORD_STYLES.items()
-    )
+    style = '<w:style w:styleId="{}"><w:name w:val="{}"/></w:style>'
+    styles = "".join(style.format(*named) for named in WORD_STYLES.items())
     files = {"document": f"<w:body>{body}</w:body>", "styles": styles, **others}
     return made({f"word/{name}.xml": f"<w:x {WORD}>{content}</w:x>" for name, content in files.items()})
 
@@ -173,6 +167,7 @@ MARKDOWN = {
     "link": "[{}](http://x.org)",
     "bold": "a **{}** b",
 }
+LATEX_HEADER = "\\documentclass{article}\n\\begin{document}\nBegin.\n\n"
 LATEX = {
     "p": "{}\n\n",
     "section": "\\section{{{}}}\n",
@@ -193,6 +188,7 @@ LATEX = {
     "label": "\\label{{ {} }}\n",
     "url": "a \\href{{http://x.org}}{{{}}} b\n\n",
 }
+RTF_HEADER = "{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0 A;}}{\\stylesheet{\\s1 heading 1;}}\n"
 RTF = {
     "p": "\\pard {}\\par\n",
     "heading": "\\pard\\s1 {}\\par\n",
@@ -253,11 +249,8 @@ def usenet(parts: Parts) -> str:
 
 
 def news(parts: Parts) -> bytes:
-    records = [
-        {"id": f"sci.space/{n}", "group": "sci.space", "split": "train", "text": usenet([part])}
-        for n, part in enumerate(parts)
-    ]
-    return "".join(json.dumps(record) + "\n" for record in records).encode()
+    of = {"group": "sci.space", "split": "train"}
+    return lines_of_json([of | {"id": f"sci.space/{n}", "text": usenet([part])} for n, part in enumerate(parts)])
 
 
 def news_archive(parts: Parts) -> bytes:
@@ -279,8 +272,7 @@ def stories(parts: Parts) -> bytes:
         *(
             f'<REUTERS TOPICS="{"NO" if kind == "outside" else "YES"}" LEWISSPLIT="TRAIN" NEWID="{number}">\n'
             f"<TOPICS><D>{'wheat' if kind == 'wheat' else 'grain'}</D></TOPICS>\n"
-            f"<TEXT>{forms[kind].format(text)}</TEXT>\n"
-            "</REUTERS>\n"
+            f"<TEXT>{forms[kind].format(text)}</TEXT>\n</REUTERS>\n"
             for number, (kind, text) in enumerate(parts)
         )
     )
@@ -342,22 +334,8 @@ def table_rows(parts: Parts) -> list[tuple[object, ...]]:
 HEADER = ("id", "answer", "place", "note")
 
 
-def workbook(parts: Parts) -> bytes:
-    book, out = openpyxl.Workbook(), io.BytesIO()
-    for row in (HEADER, *table_rows(parts)):
-        book.active.append([cell or None for cell in row])
-    book.save(out)
-    return out.getvalue()
-
-
-def parquet(parts: Parts) -> bytes:
-    import pyarrow
-    import pyarrow.parquet
-
-    out = io.BytesIO()
-    columns = dict(zip(HEADER, map(list, zip(*table_rows(parts), strict=True)), strict=True))
-    pyarrow.parquet.write_table(pyarrow.table(columns), out)
-    return out.getvalue()
+def separated(sign: str) -> Callable[[Parts], bytes]:
+    return lambda parts: written((HEADER, *table_rows(parts)), delimiter=sign)
 
 
 def records(parts: Parts) -> list[dict[str, object]]:
@@ -380,24 +358,23 @@ def articles(parts: Parts) -> bytes:
     return lines_of_json([{"title": "Ada", "sections": sections, **further}, *alone])
 
 
+SUMMARIES = {
+    "title": {"title": "{}"},
+    "text": {"text": "{}"},
+    "heading": {"sections": [{"title": "{}", "sentences": ["Begin."]}]},
+    "sentence": {"sections": [{"title": "One", "sentences": ["{}"]}]},
+    "summary": {"summary": "{}"},
+    "sentences": {"summary": ["One.", "{}"]},
+    "summaries": {"summaries": ["{}"]},
+    "abstract": {"abstract": ["{}"]},
+    "empty": {"text": "", "title": "{}"},
+}
+
+
 def summaries(parts: Parts) -> bytes:
-    forms = {
-        "title": lambda text: {"title": text},
-        "text": lambda text: {"text": text},
-        "heading": lambda text: {"sections": [{"title": text, "sentences": ["Begin."]}]},
-        "sentence": lambda text: {"sections": [{"title": "One", "sentences": [text]}]},
-        "summary": lambda text: {"summary": text},
-        "sentences": lambda text: {"summary": ["One.", text]},
-        "summaries": lambda text: {"summaries": [text]},
-        "abstract": lambda text: {"abstract": [text]},
-        "empty": lambda text: {"text": "", "title": text},
-    }
-    return lines_of_json(
-        [
-            {"id": f"n{number}", "text": "Begin.", "summary": "Short."} | forms[kind](text)
-            for number, (kind, text) in enumerate(parts)
-        ]
-    )
+    of = {"text": "Begin.", "summary": "Short."}
+    found = (of | {"id": f"n{n}"} | filled_in(SUMMARIES[kind], text) for n, (kind, text) in enumerate(parts))
+    return lines_of_json([*found])
 
 
 SCB = ("Article Title", "Sentence", "SectionTitle", "Article Link", "Coder")
@@ -425,20 +402,8 @@ def packed(parts: Parts) -> bytes:
     return made({names[kind].format(n): forms[kind].format(text) for n, (kind, text) in enumerate(parts)})
 
 
-def packed_dataset(parts: Parts) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archived:
-        archived.writestr("data/train-0.parquet", parquet(parts))
-    return out.getvalue()
-
-
-CUES = {
-    "cue": "{0}\n{1}",
-    "italic": "{0}\n<i>{1}</i>",
-    "note": "NOTE {1}",
-    "named": "Ada\n{0}\n{1}",
-    "dashes": "{0}\n- a\n- {1}",
-}
+CUES = {"cue": "{0}\n{1}", "italic": "{0}\n<i>{1}</i>", "named": "Ada\n{0}\n{1}", "dashes": "{0}\n- a\n- {1}"}
+CUES["note"] = "NOTE {1}"
 
 
 def cues(parts: Parts) -> bytes:
@@ -448,9 +413,8 @@ def cues(parts: Parts) -> bytes:
 
 
 def srt(parts: Parts) -> bytes:
-    return "".join(
-        f"{n}\n00:00:{n:02},000 --> 00:00:{n:02},900\n{text}\n\n" for n, (_, text) in enumerate(parts)
-    ).encode()
+    form = "{0}\n00:00:{0:02},000 --> 00:00:{0:02},900\n{1}\n\n"
+    return "".join(form.format(n, text) for n, (_, text) in enumerate(parts)).encode()
 
 
 TEI = {
@@ -481,6 +445,7 @@ NEXIS = {
     "subject": "Ada|Own Times|January 10, 2020 Friday|Section: NEWS|Body|Begin.|Classification|Subject: {}|",
     "empty": "{}|Own Times|January 10, 2020 Friday|Section: NEWS|Body|",
 }
+FACTIVA_END = "Document LBA0000020200110eg1a000xx\n"
 FACTIVA = {
     "title": "{}\n12 words\n10 January 2020\nOwn Post\n(c) 2020 Own Media\nBegin.\n",
     "source": "Ada\n12 words\n10 January 2020\n{}\n(c) 2020 Own Media\nBegin.\n",
@@ -536,38 +501,30 @@ def slack(parts: Parts) -> bytes:
     return made({"users.json": people, "channels.json": "[]", "bus/1.json": json.dumps(sent)})
 
 
+BOOK = [f"*** {word} OF THE PROJECT GUTENBERG EBOOK *** " for word in ("START", "END")]
 SPEAKERS = ["", "Ada: ", "Bea: ", "[00:01] ", "[00:02] Ada: ", "12:30 Bea: "]
+SUB_STATION_HEADER = "[Script Info]\n\n[Events]\nFormat: Start, End, Name, Text\n"
+SUB_STATION = {kind: f"{kind}: 0:00:01.00,0:00:02.00,,{{}}\n" for kind in ("Dialogue", "Comment")}
+END_NOTE = {tag: f"%0 Book\n%{tag} {{}}\n" for tag in "TXKZ"}
+OF_SCIENCE = {tag: f"PT J\n{tag} {{}}\n   \nER\n\n" for tag in ("TI", "AB", "AU", "Z9")}
+JOURNAL = "TY  - JOUR\n"
 REFERENCES = {"AB": "TI  - Bea\nAB  - {}\n", "more": "AB  - Ada\n      {}\n", "TI": "TI  - {}\n", "XX": "XX  - {}\n"}
+LINE_ENDS = ("\n", "\r\n", "\n\n", "\r", "\n\f")
+HEADED = {form: form for form in ("{}\n", "= {} =\n", "== {} ==\n", "=== {} ===\n", "* {}\n", "\n{}\n")}
+USENET = ["text", "quotation", "signature"]
 TABLE_KINDS = ["answer", "answer", "place"]
 FORMATS = {
-    "word": Format(
-        "word", "a.docx", ["", *WORD_STYLES, "table", "footnote", "comment", "header1", "del", "moveFrom", "box"], word
-    ),
+    "word": Format("word", "a.docx", WORD_KINDS, word),
     "open-document": Format("open-document", "a.odt", [*ODT], lambda parts: odt_of(filled(ODT)(parts).decode())),
     "pdf": Format("pdf", "a.pdf", ["note", "text", "heading"], pdf, texts=ASCII),
-    "rtf": Format(
-        "rtf",
-        "a.rtf",
-        [*RTF],
-        filled(
-            RTF,
-            "{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0 A;}}{\\stylesheet{\\s1 heading 1;}}\n",
-            "}",
-            quote=rtf_escaped,
-        ),
-    ),
+    "rtf": Format("rtf", "a.rtf", [*RTF], filled(RTF, RTF_HEADER, "}", quote=rtf_escaped)),
     "epub": Format(
         "epub",
         "a.epub",
         [*HTML],
         lambda parts: epub_of(*(f"<h1>Chapter</h1>{xhtml(HTML[kind].format(text))}" for kind, text in parts)),
     ),
-    "latex": Format(
-        "latex",
-        "a.tex",
-        [*LATEX],
-        filled(LATEX, "\\documentclass{article}\n\\begin{document}\nBegin.\n\n", "\\end{document}\n"),
-    ),
+    "latex": Format("latex", "a.tex", [*LATEX], filled(LATEX, LATEX_HEADER, "\\end{document}\n")),
     "saved-page": Format("saved-page", "a.mhtml", [*HTML, "frame", "text"], saved_page),
     "mail": Format("mail", "a.eml", ["", "> ", "-- \n", "subject", "file"], message),
     "mailbox": Format("mail", "a.mbox", ["", "> ", "-- \n", "subject", "file"], mailbox),
@@ -575,46 +532,18 @@ FORMATS = {
     "markdown": Format("markdown", "a.md", [*MARKDOWN], filled(MARKDOWN, between="\n\n")),
     "transcript": Format("transcript", "a.txt", SPEAKERS, joined_by("\n")),
     "references": Format(
-        "references", "a.ris", [*REFERENCES], filled(REFERENCES, "TY  - JOUR\n", between="ER  - \nTY  - JOUR\n")
+        "references", "a.ris", [*REFERENCES], filled(REFERENCES, JOURNAL, between="ER  - \n" + JOURNAL)
     ),
     "tei": Format("tei", "a.xml", [*TEI], filled(TEI, TEI_HEADER, "</body></text></TEI>", quote=escape)),
-    "Gutenberg": Format(
-        "plain",
-        "a.txt",
-        ["", "*** START OF THE PROJECT GUTENBERG EBOOK *** ", "*** END OF THE PROJECT GUTENBERG EBOOK *** "],
-        joined_by("\n"),
-    ),
+    "Gutenberg": Format("plain", "a.txt", ["", *BOOK], joined_by("\n")),
     "Telegram": Format("table", "a.json", [*MESSAGES], telegram),
     "Slack": Format("zip", "a.zip", ["text", "link", "join"], slack),
     "Nexis": Format("word", "a.docx", [*NEXIS], nexis),
-    "Factiva": Format(
-        "references",
-        "a.txt",
-        [*FACTIVA],
-        lambda parts: "".join(FACTIVA[k].format(t) + "Document LBA0000020200110eg1a000xx\n" for k, t in parts).encode(),
-    ),
+    "Factiva": Format("references", "a.txt", [*FACTIVA], filled(FACTIVA, "", FACTIVA_END, between=FACTIVA_END)),
     "subtitles": Format("subtitles", "a.srt", ["cue"], srt),
-    "SubStation": Format(
-        "subtitles",
-        "a.ass",
-        ["Dialogue", "Comment"],
-        lambda parts: (
-            "[Script Info]\n\n[Events]\nFormat: Start, End, Name, Text\n"
-            + "".join(f"{kind}: 0:00:01.00,0:00:02.00,,{text}\n" for kind, text in parts)
-        ).encode(),
-    ),
-    "EndNote": Format(
-        "references",
-        "a.enw",
-        ["T", "X", "K", "Z"],
-        lambda parts: "".join(f"%0 Book\n%{tag} {text}\n" for tag, text in parts).encode(),
-    ),
-    "Web of Science": Format(
-        "references",
-        "a.ciw",
-        ["TI", "AB", "AU", "Z9"],
-        lambda parts: "".join(f"PT J\n{tag} {text}\n   \nER\n\n" for tag, text in parts).encode(),
-    ),
+    "SubStation": Format("subtitles", "a.ass", [*SUB_STATION], filled(SUB_STATION, SUB_STATION_HEADER)),
+    "EndNote": Format("references", "a.enw", [*END_NOTE], filled(END_NOTE)),
+    "Web of Science": Format("references", "a.ciw", [*OF_SCIENCE], filled(OF_SCIENCE)),
     "IRC": Format(
         "transcript",
         "a.log",
@@ -631,44 +560,21 @@ FORMATS = {
         texts=ASCII,
         twice=["headline"],
     ),
-    "newsgroups": Format("newsgroups", "a.jsonl", ["text", "quotation", "signature"], news),
-    "message of a newsgroup": Format(
-        "newsgroups", "1", ["text", "quotation", "signature"], lambda parts: usenet(parts).encode(), texts=ASCII
-    ),
-    "archive of newsgroups": Format(
-        "newsgroups", "a.tar", ["text", "quotation", "signature"], news_archive, texts=ASCII
-    ),
+    "newsgroups": Format("newsgroups", "a.jsonl", USENET, news),
+    "message of a newsgroup": Format("newsgroups", "1", USENET, lambda parts: usenet(parts).encode(), texts=ASCII),
+    "archive of newsgroups": Format("newsgroups", "a.tar", USENET, news_archive, texts=ASCII),
     "scb-csv": Format("scb-csv", "a.csv", ["sentence", "section", "coder", "alone"], benchmark),
-    "summaries": Format(
-        "summaries",
-        "a.jsonl",
-        ["title", "text", "heading", "sentence", "summary", "sentences", "summaries", "abstract", "empty"],
-        summaries,
-    ),
+    "summaries": Format("summaries", "a.jsonl", [*SUMMARIES], summaries),
     "jsonl": Format("jsonl", "a.jsonl", ["heading", "paragraph", "note", "empty", "empty section", "value"], articles),
-    "headed-text": Format(
-        "headed-text",
-        "a.txt",
-        ["{}\n", "= {} =\n", "== {} ==\n", "=== {} ===\n", "* {}\n", "\n{}\n"],
-        lambda parts: "".join(kind.format(text) for kind, text in parts).encode(),
-    ),
+    "headed-text": Format("headed-text", "a.txt", [*HEADED], filled(HEADED)),
     "zip": Format("zip", "a.zip", ["text", "markdown", "page", "folder"], packed),
-    **{
-        f"plain, {end!r}": Format("plain", "a.txt", [""], joined_by(end))
-        for end in ("\n", "\r\n", "\n\n", "\r", "\n\f")
-    },
-    **{
-        f"CSV, {sign!r}": Format(
-            "table",
-            "a.csv",
-            TABLE_KINDS,
-            lambda parts, sign=sign: written((HEADER, *table_rows(parts)), delimiter=sign),
-        )
-        for sign in ",;\t|"
-    },
-    "packed dataset": Format("zip", "a.zip", TABLE_KINDS, packed_dataset),
-    "Excel": Format("table", "a.xlsx", TABLE_KINDS, workbook),
-    "Parquet": Format("table", "a.parquet", TABLE_KINDS, parquet),
+    **{f"plain, {sign!r}": Format("plain", "a.txt", [""], joined_by(sign)) for sign in LINE_ENDS},
+    **{f"CSV, {sign!r}": Format("table", "a.csv", TABLE_KINDS, separated(sign)) for sign in ",;\t|"},
+    "packed dataset": Format(
+        "zip", "a.zip", TABLE_KINDS, lambda parts: zipped({"data/train.parquet": parquet(records(parts))})
+    ),
+    "Excel": Format("table", "a.xlsx", TABLE_KINDS, lambda parts: workbook(HEADER, *table_rows(parts))),
+    "Parquet": Format("table", "a.parquet", TABLE_KINDS, lambda parts: parquet(records(parts))),
     "JSON": Format("table", "a.json", TABLE_KINDS, lambda parts: json.dumps(records(parts)).encode()),
     "table of JSON lines": Format("table", "a.jsonl", TABLE_KINDS, lambda parts: lines_of_json(records(parts))),
 }

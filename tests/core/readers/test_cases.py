@@ -97,7 +97,5 @@ def test_sentences_end_where_a_person_ends_them(case: str) -> None:
     splitter = SentenceSplitter(language)
     found = splitter.split(clean(text))
     assert [" ".join(sentence.split()) for sentence in found] == [" ".join(one.split()) for one in listed.split(" | ")]
-    article = split_article(
-        next(iter(REGISTRY.build("plain").read(CASES / case / "text.txt", SILENT))), SentenceSplitter(language)
-    )
-    assert article.sentence_count() == len(found)
+    (article,) = REGISTRY.build("plain").read(CASES / case / "text.txt", SILENT)
+    assert split_article(article, splitter).sentence_count() == len(found)

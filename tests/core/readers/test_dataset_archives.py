@@ -1,15 +1,13 @@
 """ZIP files of datasets: what is unpacked, and what is refused."""
 
-import io
 import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from tests.core.readers.samples import parquet, zipped
 from themescope.core.errors import ReadError
 from themescope.core.readers import REGISTRY, arrow_tables
 from themescope.core.readers.arrow_tables import unpack
@@ -17,28 +15,22 @@ from themescope.core.readers.formats import detect
 from themescope.core.types import SILENT
 
 
-def parquet(rows: int = 3) -> bytes:
-    out = io.BytesIO()
-    pq.write_table(pa.table({"text": [f"Sentence {i} of the dataset is here." for i in range(rows)]}), out)
-    return out.getvalue()
+def rows(count: int = 3) -> bytes:
+    return parquet([{"text": f"Sentence {i} of the dataset is here."} for i in range(count)])
 
 
 def packed(path: Path, members: dict[str, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
+    path.write_bytes(zipped(members))
     return path
 
 
-def cut(path: Path) -> Path:
-    packed(path, {"train.parquet": parquet(500)})
-    path.write_bytes(path.read_bytes()[:-30])
-    return path
+def cut(path: Path) -> None:
+    path.write_bytes(packed(path, {"train.parquet": rows(500)}).read_bytes()[:-30])
 
 
 @pytest.mark.parametrize("inside", ["", "claims/"])
 def test_a_dataset_is_unpacked_and_read(tmp_path: Path, inside: str) -> None:
-    members = {"data/train.parquet": parquet(), "README.md": b"# Claims\n", "run.py": b"raise SystemExit", ".env": b"x"}
+    members = {"data/train.parquet": rows(), "README.md": b"# Claims\n", "run.py": b"raise SystemExit", ".env": b"x"}
     archive = packed(tmp_path / "claims.zip", {inside + name: content for name, content in members.items()})
     folder = unpack(archive, tmp_path / "claims")
     assert folder == Path(tmp_path / "claims", inside)
@@ -49,37 +41,34 @@ def test_a_dataset_is_unpacked_and_read(tmp_path: Path, inside: str) -> None:
     assert (read.title, read.source, read.sentence_count()) == ("claims", "claims", 3)
 
 
-def link(path: Path) -> Path:
+def link(path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         info = zipfile.ZipInfo("train.parquet")
         info.external_attr = (stat.S_IFLNK | 0o777) << 16
         archive.writestr(info, "/etc/passwd")
-    return path
 
 
-def lying(path: Path) -> Path:
+def lying(path: Path) -> None:
     """A member that is longer than the archive says."""
-    packed(path, {"train.parquet": b"a" * 5_000})
-    content = path.read_bytes()
+    content = packed(path, {"train.parquet": b"a" * 5_000}).read_bytes()
     path.write_bytes(content.replace((5_000).to_bytes(4, "little"), (50).to_bytes(4, "little")))
-    return path
 
 
 def mutated_lzma(path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
-        archive.writestr("train.parquet", parquet(500))
+        archive.writestr("train.parquet", rows(500))
     content = bytearray(path.read_bytes())
     content[300:340] = bytes(40)
     path.write_bytes(content)
 
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no archive": (lambda path: path.write_bytes(parquet()), "damaged"),
+    "no archive": (lambda path: path.write_bytes(rows()), "damaged"),
     "cut off": (cut, "damaged"),
     "damaged LZMA": (mutated_lzma, "damaged"),
-    "outside": (lambda path: packed(path, {"../train.parquet": parquet()}), "outside of its folder"),
-    "absolute": (lambda path: packed(path, {"/train.parquet": parquet()}), "outside of its folder"),
-    "drive": (lambda path: packed(path, {"c:\\train.parquet": parquet()}), "outside of its folder"),
+    "outside": (lambda path: packed(path, {"../train.parquet": rows()}), "outside of its folder"),
+    "absolute": (lambda path: packed(path, {"/train.parquet": rows()}), "outside of its folder"),
+    "drive": (lambda path: packed(path, {"c:\\train.parquet": rows()}), "outside of its folder"),
     "a link": (link, "not a Hugging Face dataset"),
     "no data": (lambda path: packed(path, {"notes.txt": b"x"}), "not a Hugging Face dataset"),
     "a bomb": (lambda path: packed(path, {"train.parquet": bytes(20_000_000)}), "too much"),

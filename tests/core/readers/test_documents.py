@@ -13,8 +13,6 @@ from themescope.core.readers.documents.pdf import made_of as pdf_of
 from themescope.core.readers.formats import detect
 from themescope.core.types import SILENT
 
-# --- Word -------------------------------------------------------------------------------------------------------------
-
 WORD = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
     'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
@@ -31,20 +29,11 @@ def par(text, style="", properties=""):
 
 
 def docx(body, **parts):
-    styles = (
-        '<w:style w:styleId="T"><w:name w:val="Title"/></w:style>'
-        '<w:style w:styleId="H1"><w:name w:val="heading 1"/></w:style>'
-        '<w:style w:styleId="H2"><w:name w:val="heading 2"/></w:style>'
-        '<w:style w:styleId="Mine"><w:name w:val="mine"/><w:basedOn w:val="H2"/></w:style>'
-        '<w:style w:styleId="Toc"><w:name w:val="toc 1"/></w:style>'
-    )
-    return made(
-        {
-            "word/document.xml": f"<w:document {WORD}><w:body>{body}</w:body></w:document>",
-            "word/styles.xml": f"<w:styles {WORD}>{styles}</w:styles>",
-            **{f"word/{name}.xml": f"<w:x {WORD}>{content}</w:x>" for name, content in parts.items()},
-        }
-    )
+    named = {"T": "Title", "H1": "heading 1", "H2": "heading 2", "Toc": "toc 1"}
+    styles = "".join(f'<w:style w:styleId="{id}"><w:name w:val="{name}"/></w:style>' for id, name in named.items())
+    styles += '<w:style w:styleId="Mine"><w:name w:val="mine"/><w:basedOn w:val="H2"/></w:style>'
+    parts |= {"document": f"<w:body>{body}</w:body>", "styles": styles}
+    return made({f"word/{name}.xml": f"<w:x {WORD}>{content}</w:x>" for name, content in parts.items()})
 
 
 def test_word_headings_are_sections_and_the_rest_is_listed(tmp_path):
@@ -61,10 +50,8 @@ def test_word_headings_are_sections_and_the_rest_is_listed(tmp_path):
     assert texts(article) == {"": ["Before."], "Bus": ["It is late."], "Reasons": ["Item.", "After."]}
     assert [s.path for s in article.sections][-1] == ("Bus", "Reasons")
     assert account.skipped == {"table of contents": 1, "table cell": 2, "footnote": 1, "comment": 1, "header": 1}
-    assert [(e.place, e.text) for e in account.entries if e.reason == "table cell"] == [
-        ("table 1, row 1", "one"),
-        ("table 1, row 2", "two"),
-    ]
+    cells = [(e.place, e.text) for e in account.entries if e.reason == "table cell"]
+    assert cells == [("table 1, row 1", "one"), ("table 1, row 2", "two")]
     assert listed(account, "comment") == ["Ada: Really?"]
     (article,), account = read(path, keep_tables=True, keep_lists=False)
     assert texts(article)["Reasons"] == ["one", "two", "After."] and listed(account, "list item") == ["Item."]
@@ -85,9 +72,8 @@ def test_word_keeps_insertions_boxes_and_controls_and_lists_what_is_deleted_or_h
 
 
 def test_word_documents_that_are_a_table_are_read(tmp_path):
-    rows = "".join(
-        f"<w:tr><w:tc>{par(who)}</w:tc><w:tc>{par(said)}</w:tc></w:tr>" for who, said in (("A:", "Yes."), ("B:", "No."))
-    )
+    row = "<w:tr><w:tc>{}</w:tc><w:tc>{}</w:tc></w:tr>"
+    rows = row.format(par("A:"), par("Yes.")) + row.format(par("B:"), par("No."))
     (article,), account = read(write(tmp_path, "a.docx", docx(par("Talk", "H1") + f"<w:tbl>{rows}</w:tbl>")))
     assert texts(article) == {"Talk": ["A:", "Yes.", "B:", "No."]} and account.notes == {"text": "only in tables"}
 
@@ -104,10 +90,7 @@ def test_damaged_documents_and_entities_are_refused(name, tmp_path):
 def test_an_archive_that_grows_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("themescope.core.readers.documents.packages.MOST_BYTES", 100)
     with pytest.raises(ReadError, match=r"larger than|too much"):
-        REGISTRY.build("word").read(write(tmp_path, "a.docx", docx(par("x" * 200))), SILENT).__next__()
-
-
-# --- OpenDocument -----------------------------------------------------------------------------------------------------
+        next(REGISTRY.build("word").read(write(tmp_path, "a.docx", docx(par("x" * 200))), SILENT))
 
 
 def test_open_documents_have_sections_lists_notes_and_comments(tmp_path):
@@ -128,9 +111,6 @@ def test_open_documents_have_sections_lists_notes_and_comments(tmp_path):
     assert listed(account, "comment") == ["Ada: Really?"]
 
 
-# --- PDF --------------------------------------------------------------------------------------------------------------
-
-
 def column(left, top, *lines, size=10, step=12):
     """Rows (size, x, y, text) of lines below each other."""
     return [(size, left, top - step * number, line) for number, line in enumerate(lines)]
@@ -145,13 +125,10 @@ def test_pdf_lines_are_joined_and_hyphens_at_their_ends_taken_away(tmp_path):
         *column(72, 600, "Trains are full today and", "nobody is happy about it."),
     ]
     (article,), account = read(write(tmp_path, "a.pdf", pdf_of([page])))
-    assert article.title == "Transport" and texts(article) == {
-        "": [
-            "The transport authority runs a well-known line. A well-known bus is late.",
-            "Another paragraph follows here and it ends.",
-        ],
-        "Findings": ["Trains are full today and nobody is happy about it."],
-    }
+    line = "The transport authority runs a well-known line. A well-known bus is late."
+    findings = ["Trains are full today and nobody is happy about it."]
+    found = {"": [line, "Another paragraph follows here and it ends."], "Findings": findings}
+    assert article.title == "Transport" and texts(article) == found
     assert account.changed == {"hyphenated word joined": 1}
 
 
@@ -167,14 +144,15 @@ def test_pdf_columns_are_read_one_after_the_other(across, tmp_path):
 
 
 def test_pdf_running_heads_page_numbers_and_footnotes_are_listed(tmp_path):
-    pages = []
-    for number in range(1, 5):
-        pages.append([
+    pages = [
+        [
             (9, 72, 810, "Annual report"),
             (9, 500, 810, f"{number + 4}"),
             *column(72, 740, f"Page {number} begins a sentence that", "goes on to its end."),
             *column(72, 80, f"{number} Note {'abcde'[number]} at the foot.", size=7),
-        ])  # fmt: skip
+        ]
+        for number in range(1, 5)
+    ]
     (article,), account = read(write(tmp_path, "a.pdf", pdf_of(pages)))
     assert texts(article) == {"": [f"Page {n} begins a sentence that goes on to its end." for n in range(1, 5)]}
     assert account.skipped == {"running head": 4, "page number": 4, "footnote": 4}
@@ -190,7 +168,7 @@ def test_pages_that_are_turned_are_read(turn, tmp_path):
 
 
 def test_a_sentence_goes_on_over_pages(tmp_path):
-    pages = [column(72, 740, "The bus was"), column(72, 740, "late again."), column(72, 740, "Trains are full.")]
+    pages = [column(72, 740, text) for text in ("The bus was", "late again.", "Trains are full.")]
     (article,), _ = read(write(tmp_path, "a.pdf", pdf_of(pages)))
     assert texts(article) == {"": ["The bus was late again.", "Trains are full."]}
 
@@ -233,9 +211,6 @@ def test_interviews_in_word_have_speakers_too(tmp_path):
     (article,), account = read(write(tmp_path, "a.docx", docx(body)))
     assert turns(article) == [("A", None, "i"), ("B", None, "j"), ("A", None, "k"), ("B", None, "l")]
     assert account.notes == {"speakers": "A, B"}
-
-
-# --- HTML and Markdown ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -316,19 +291,14 @@ def test_markdown_keeps_quotes_and_html_and_lists_notes_and_front_matter(tmp_pat
     assert article.title == "Post" and texts(article) == {"": expected}
     assert account.skipped == {"front matter": 1, "footnote": 1, "picture": 1}
     assert listed(account, "footnote") == ["In spring only."] and listed(account, "picture") == ["A bus"]
+    (article,), account = read(write(tmp_path, "b.md", b"# Notes\n\n- One.\n- Two.\n"))  # nothing else than a list
+    assert texts(article) == {"": ["One.", "Two."]} and account.notes == {"text": "only in lists"}
 
 
 def test_a_markdown_document_may_begin_with_html(tmp_path):
     articles, _ = read(write(tmp_path, "a.md", b"<p align='center'>Logo</p>\n\n# Bus\n\nIt is **late**.\n"))
-    assert [(article.title, texts(article)) for article in articles] == [
-        ("a", {"": ["Logo"]}),
-        ("Bus", {"": ["It is late."]}),
-    ]
-
-
-def test_lists_and_tables_are_kept_where_there_is_nothing_else(tmp_path):
-    (article,), account = read(write(tmp_path, "a.md", b"# Notes\n\n- One.\n- Two.\n"))
-    assert texts(article) == {"": ["One.", "Two."]} and account.notes == {"text": "only in lists"}
+    found = {article.title: texts(article) for article in articles}
+    assert found == {"a": {"": ["Logo"]}, "Bus": {"": ["It is late."]}}
 
 
 def test_lines_of_dashes_below_sentences_are_no_headings(tmp_path):
@@ -444,14 +414,11 @@ def test_speeches_of_parliaments_have_speakers_and_parties(tmp_path):
     assert article.title == "Session 1" and article.values == {"date": "2020-01-10"}
     assert texts(article) == {"Buses": ["The sitting is open.", "It is late."]}
     assert article.sentence_values["speaker"] == ["Ada Lee", "StoneBea"]
-    assert article.sentence_values["party"] == ["Green", None] and article.sentence_values["role"] == [
-        "chair",
-        "regular",
-    ]
+    assert article.sentence_values["party"] == ["Green", None]
+    assert article.sentence_values["role"] == ["chair", "regular"]
     assert listed(account, "note") == ["The Chair:", "Applause"]
-    corpus = (
-        '<teiCorpus xmlns="http://www.tei-c.org/ns/1.0"><teiHeader/><xi:include xmlns:xi="x" href="a.xml"/></teiCorpus>'
-    )
+    include = '<teiHeader/><xi:include xmlns:xi="x" href="a.xml"/>'
+    corpus = f'<teiCorpus xmlns="http://www.tei-c.org/ns/1.0">{include}</teiCorpus>'
     with pytest.raises(ReadError, match=r"its texts are in other files.*ZIP"):
         read(write(tmp_path, "b.xml", corpus.encode()))
 

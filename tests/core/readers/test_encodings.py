@@ -1,15 +1,12 @@
 """Encodings without a mark: right or asked for, never wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
+from tests.core.readers.samples import read, read_as, texts, write
 from themescope.core.errors import ReadError
-from themescope.core.readers import REGISTRY
 from themescope.core.readers.streams import guesses, is_certain
-from themescope.core.types import SILENT
 
 FILE = Path(__file__).with_name("encodings.txt")
 LINES = [line.split("\t") for line in FILE.read_text("utf-8").splitlines() if not line.startswith("#")]
@@ -52,18 +49,14 @@ def test_texts_in_several_languages_are_not_taken_for_another() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1251", "koi8-r"])
 def test_a_text_is_read_in_its_encoding(encoding: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes("\n".join(TEXTS["ru"]).encode(encoding))
-    reader = REGISTRY.build("plain")
-    (article,) = reader.read(path, SILENT)
-    assert [p.text for p in article.sections[0].paragraphs] == TEXTS["ru"]
-    assert encoding == "utf-8-sig" or reader.account.notes["encoding"]
+    (article,), account = read(write(tmp_path, "a.txt", "\n".join(TEXTS["ru"]).encode(encoding)))
+    assert texts(article) == {"": TEXTS["ru"]}
+    assert encoding == "utf-8-sig" or account.notes["encoding"]
 
 
 def test_doubt_is_told_with_the_readings(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes("Traukiniai perpildyti, ypač pirmadienio rytą.".encode("cp1257"))
+    path = write(tmp_path, "a.txt", "Traukiniai perpildyti, ypač pirmadienio rytą.".encode("cp1257"))
     with pytest.raises(ReadError, match=r"the encoding of this text is not known. It may be cp\d+: “"):
-        list(REGISTRY.build("plain").read(path, SILENT))
-    (article,) = REGISTRY.build("plain", {"encoding": "cp1257"}).read(path, SILENT)
-    assert "ypač" in article.sections[0].paragraphs[0].text
+        read_as("plain", path)
+    (article,), _ = read_as("plain", path, encoding="cp1257")
+    assert "ypač" in texts(article)[""][0]

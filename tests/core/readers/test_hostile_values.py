@@ -1,24 +1,21 @@
 """Values and bytes that crashed a reader: it returns articles or a table, or raises a sentence, and nothing else."""
 
-import gzip
 import io
 import json
 import tarfile
 import time
 from pathlib import Path
+from zipfile import ZipFile
 
-import openpyxl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.core.readers.samples import MESSAGE, archive
+from tests.core.readers.samples import MESSAGE, archive, read_as, workbook, write
 from themescope.core.errors import ReadError
-from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect, sample
 from themescope.core.readers.html import Tag, tokens, unescape
 from themescope.core.readers.tables import read_sheet
-from themescope.core.types import SILENT
 
 NEAR = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PIECES = [
@@ -40,9 +37,9 @@ PIECES = [
     "/",
     " ",
     "&#",
-    "9",
 ]
-MARKUP = st.lists(st.sampled_from([*PIECES, "&amp;", "é", "]]>", "<![", "x" * 40]), max_size=40).map("".join)
+MARKUP = st.lists(st.sampled_from([*PIECES, "9", "&amp;", "é", "]]>", "<![", "x" * 40]), max_size=40).map("".join)
+WORKBOOK = workbook(["sentence", "source"], ["It was founded.", "a"], ["Then it grew.", "b"])
 
 
 def rows_of(path: Path, content: bytes) -> int | None:
@@ -63,10 +60,9 @@ def test_numbers_of_too_many_digits_and_deep_nesting_are_named(reader: str, tmp_
     record = json.loads(sample(reader).splitlines()[0])
     for name, value in (("digits", "9" * 4_301), ("deeply", "[" * 20_000 + "]" * 20_000)):
         line = json.dumps(record | {"extra": "?"}).replace('"?"', value)
-        path = tmp_path / "a.jsonl"
-        path.write_text(line, encoding="utf-8")
+        path = write(tmp_path, "a.jsonl", line.encode())
         with pytest.raises(ReadError, match=f"line 1: .*{name}"):
-            list(REGISTRY.build(reader).read(path, SILENT))
+            read_as(reader, path)
         assert rows_of(tmp_path / "list.jsonl", line.encode()) is None
 
 
@@ -84,26 +80,15 @@ def test_any_text_is_a_list_or_refused(suffix: str, content: str, tmp_path: Path
     assert rows_of(tmp_path / f"list.{suffix}", content.encode()) in (None, *range(len(content) + 1))
 
 
-@pytest.fixture(scope="module")
-def workbook() -> bytes:
-    book, content = openpyxl.Workbook(), io.BytesIO()
-    for row in (["sentence", "source"], ["It was founded.", "a"], ["Then it grew.", "b"]):
-        book.active.append(row)
-    book.save(content)
-    return content.getvalue()
+def test_a_workbook_of_an_unknown_version_of_zip_is_refused(tmp_path: Path) -> None:
+    assert rows_of(tmp_path / "whole.xlsx", WORKBOOK) == 2
+    at = WORKBOOK.index(b"PK\x01\x02") + 6  # the version that the first entry needs
+    assert rows_of(tmp_path / "new.xlsx", WORKBOOK[:at] + b"\xff" + WORKBOOK[at + 1 :]) is None
 
 
-def test_a_workbook_of_an_unknown_version_of_zip_is_refused(workbook: bytes, tmp_path: Path) -> None:
-    assert rows_of(tmp_path / "whole.xlsx", workbook) == 2
-    at = workbook.index(b"PK\x01\x02") + 6  # the version that the first entry needs
-    assert rows_of(tmp_path / "new.xlsx", workbook[:at] + b"\xff" + workbook[at + 1 :]) is None
-
-
-def test_a_workbook_with_an_endless_row_number_ends(tmp_path: Path, workbook: bytes) -> None:
-    from zipfile import ZipFile
-
+def test_a_workbook_with_an_endless_row_number_ends(tmp_path: Path) -> None:
     path = tmp_path / "far.xlsx"
-    with ZipFile(io.BytesIO(workbook)) as old, ZipFile(path, "w") as new:
+    with ZipFile(io.BytesIO(WORKBOOK)) as old, ZipFile(path, "w") as new:
         for name in old.namelist():
             new.writestr(name, old.read(name).replace(b'<row r="3"', b'<row r="99999999999"'))
     assert rows_of(path, path.read_bytes()) == 2
@@ -146,20 +131,15 @@ def test_character_references_of_any_length(number: str) -> None:
 
 
 def test_a_run_of_comments_before_another_format_is_no_html(tmp_path: Path) -> None:
-    path = tmp_path / "comments.txt"
-    path.write_text("<!-- -->" * 1_000 + "text", encoding="utf-8")
-    assert detect(path) == "plain"
+    assert detect(write(tmp_path, "comments.txt", b"<!-- -->" * 1_000 + b"text")) == "plain"
 
 
 def test_deeply_nested_xml_and_packed_repetition_are_refused_early(tmp_path: Path) -> None:
-    deep = tmp_path / "deep.xml"
-    deep.write_bytes(b"<mediawiki>" + b"<a>" * 100_000)
-    with pytest.raises(ReadError, match="nested more than"):
-        list(REGISTRY.build("mediawiki-dump").read(deep, SILENT))
-    packed = tmp_path / "bomb.xml.gz"
-    packed.write_bytes(gzip.compress(b"<mediawiki><page><text>" + b"word " * 1_200_000))
-    with pytest.raises(ReadError, match="times its size"):
-        list(REGISTRY.build("mediawiki-dump").read(packed, SILENT))
+    deep = write(tmp_path, "deep.xml", b"<mediawiki>" + b"<a>" * 100_000)
+    bomb = write(tmp_path, "bomb.xml", b"<mediawiki><page><text>" + b"word " * 1_200_000, ".gz")
+    for path, said in ((deep, "nested more than"), (bomb, "times its size")):
+        with pytest.raises(ReadError, match=said):
+            read_as("mediawiki-dump", path)
 
 
 def extended(content: bytes, kind: bytes = tarfile.XHDTYPE) -> bytes:
@@ -187,11 +167,10 @@ TARS = {
 
 @pytest.mark.parametrize("case", TARS)
 def test_a_tar_archive_is_read_or_refused_in_little_time(case: str, tmp_path: Path) -> None:
-    path = tmp_path / "messages.tar"
-    path.write_bytes(TARS[case])
+    path = write(tmp_path, "messages.tar", TARS[case])
     begun = time.thread_time()
     try:
-        assert len(list(REGISTRY.build("newsgroups").read(path, SILENT))) == 1
+        assert len(read_as("newsgroups", path)[0]) == 1
     except ReadError as error:
         assert "the tar archive is truncated or damaged" in str(error)
     assert time.thread_time() - begun < 5

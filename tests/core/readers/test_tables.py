@@ -1,7 +1,5 @@
 """Tables as people have them: nothing is lost, guessed or cut without being counted or refused with a sentence."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -13,31 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
+from tests.core.readers.samples import read, texts, write
 from tests.core.readers.test_hostile_values import NEAR
 from themescope.core.errors import ReadError
-from themescope.core.readers import REGISTRY
 from themescope.core.readers.dialects import LINES, dialect_of
 from themescope.core.readers.table import TableChoice
 from themescope.core.readers.tables import TableForm, alternatives, open_table, read_sheet
-from themescope.core.types import SILENT, ReadAccount
+from themescope.core.types import ReadAccount
 from themescope.jobs.services.table_files import excel_sheets
 
 WRITTEN = {
     # name: file name, content, columns, number of texts in the likely column
     "commas in a list": ("a.csv", "sentence\nLate, again.\nIn May, it rains.\nFull.\n", "sentence", 3),
     "commas in every line of a list": ("a.csv", "claim\nLate, again.\nFull, too.\n", "claim", 2),
-    "commas in a header": (
-        "a.csv",
-        "Zeit;Was, wenn, stört?\n1;The bus is late.\n2;Voll.\n",
-        "Zeit|Was, wenn, stört?",
-        2,
-    ),
-    "line break in a header": (
-        "a.csv",
-        'id;"What\nbothers you?"\n1;Always late.\n2;Full.\n',
-        "id|What bothers you?",
-        2,
-    ),
+    "commas in a header": ("a.csv", "Zeit;Was, wenn?\n1;The bus is late.\n2;Voll.\n", "Zeit|Was, wenn?", 2),
+    "line break in a header": ("a.csv", 'id;"Why\nso?"\n1;Always late.\n2;Full.\n', "id|Why so?", 2),
     "separator line": ("a.csv", "sep=;\nid;answer\n1;The bus is late.\n", "id|answer", 1),
     "title above": ("a.csv", "Survey 2024\n\nid,answer,place\n1,Late.,N\n2,Full bus.,S\n", "id|answer|place", 2),
     "open quotation mark": ("a.tsv", 'id\ttext\n1\t"Late.\n2\tFull.\n3\tRain.\n', "id|text", 3),
@@ -61,18 +49,8 @@ WRITTEN = {
         for sign in ("^", "~", "||", "::", "\t|\t", "|~|", ";;", "§")
         for suffix in ("csv", "txt")
     },
-    "ids before short texts": (
-        "a.csv",
-        "who,answer\nR_2c8DxgGh1LpQ,Late bus.\nR_9k8JhgGh2MnOpQr,Full.\n",
-        "who|answer",
-        2,
-    ),
-    "browsers": (
-        "a.csv",
-        "answer,ua\nLate bus.,Mozilla/5.0 (X11; Linux x86_64)\nFull.,Mozilla/5.0 (iPhone)\n",
-        "answer|ua",
-        2,
-    ),
+    "ids before short texts": ("a.csv", "who,a\nR_2c8DxgGh1LpQ,Late bus.\nR_9k8JhgGh2MnOpQr,Full.\n", "who|a", 2),
+    "browsers": ("a.csv", "a,ua\nLate bus.,Mozilla/5.0 (X11; Linux x86_64)\nFull.,Mozilla/5.0 (iPhone)\n", "a|ua", 2),
     "posts of Reddit": (
         "a.jsonl",
         '{"id": "a", "title": "A long title of a post without a meaning", "selftext": "The bus is late."}\n'
@@ -94,13 +72,11 @@ WRITTEN = {
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_every_text_arrives_whole(name: str, tmp_path: Path) -> None:
-    file, content, columns, texts = WRITTEN[name]
-    path = tmp_path / file
-    path.write_bytes(content.encode())
-    sheet = read_sheet(path)
+    file, content, columns, count = WRITTEN[name]
+    sheet = read_sheet(write(tmp_path, file, content.encode()))
     assert "|".join(sheet.columns) == columns
     found = sheet.column(sheet.likely_columns()[0])
-    assert len(found) == texts
+    assert len(found) == count
     assert all(" ".join(text.split()) in " ".join(content.replace("\\", "").split()) for text in found)
     assert any("bus" in text.lower() or "late" in text.lower() for text in found)
 
@@ -116,18 +92,16 @@ DOUBTFUL = {
 @pytest.mark.parametrize("name", DOUBTFUL)
 def test_what_is_doubtful_stops_with_the_place(name: str, tmp_path: Path) -> None:
     content, said = DOUBTFUL[name]
-    path = tmp_path / "a.csv"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    path = write(tmp_path, "a.csv", content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ReadError, match=said):
         read_sheet(path)
     assert alternatives(path)
 
 
 def test_an_open_quotation_mark_far_below_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
     rows = [f'{n},"text {n}"' for n in range(5_000)]
     rows[3_000] = '3000,"open'
-    path.write_text("\n".join(["id,text", *rows]), encoding="utf-8")
+    path = write(tmp_path, "a.csv", "\n".join(["id,text", *rows]).encode())
     with pytest.raises(ReadError, match=r"line 3,00\d"):
         read_sheet(path)
     assert len(read_sheet(path, form=TableForm(quoting="none")).rows) == 5_000
@@ -162,7 +136,9 @@ def test_formulas_without_values_are_refused(tmp_path: Path) -> None:
         read_sheet(book(tmp_path, data=[["id", "answer"], [1, '="The bus" & " is late."']]))
 
 
-CELL = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\x1c\x1d\x1e\x85\u2028\u2029"), max_size=12)
+# Control characters make a file binary.
+CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"], include_characters="\n\t")
+CELL = st.text(CHARACTERS, max_size=12)
 
 
 @NEAR
@@ -177,12 +153,12 @@ def test_rows_read_are_rows_stored_and_listed(rows: list[tuple[str, str, str]], 
     account = ReadAccount()
     form = TableForm(delimiter="tab" if delimiter == "\t" else delimiter, quoting="quotes", header_row=1)
     table = open_table(path, form=form, account=account)
-    read = [values for _, values in table.rows]
+    stored = [values for _, values in table.rows]
     blank = account.skipped["blank row"]
-    assert len(read) + blank == len(rows) and blank == sum(not any(row) for row in rows)
+    assert len(stored) + blank == len(rows) and blank == sum(not any(row) for row in rows)
     taken_off = account.changed["apostrophe before a formula taken off"]
     same = [tuple(row) for row in rows if any(row)]
-    changed = sum(a != b for one, two in zip(read, same, strict=True) for a, b in zip(one, two, strict=True))
+    changed = sum(a != b for one, two in zip(stored, same, strict=True) for a, b in zip(one, two, strict=True))
     assert changed == taken_off
 
 
@@ -194,30 +170,24 @@ def test_any_lines_have_a_dialect(lines: list[str]) -> None:
 
 
 def test_backslashes_of_texts_escape_nothing_in_a_file_with_doubled_marks(tmp_path: Path) -> None:
-    file, texts = (
-        tmp_path / "a.csv",
-        ['Say "yes", or "no".', 'The path "C:\\", he said, is wrong.', "Full.", 'A \\"b" c, d.'],
-    )
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream).writerows([["text", "code"], *([text, "x"] for text in texts)])
-    assert list(open_table(file).rows) and [row[0] for row in read_sheet(file).rows] == texts
+    said = ['Say "yes", or "no".', 'The path "C:\\", he said, is wrong.', "Full.", 'A \\"b" c, d.']
+    out = io.StringIO()
+    csv.writer(out).writerows([["text", "code"], *([text, "x"] for text in said)])
+    file = write(tmp_path, "a.csv", out.getvalue().encode())
+    assert list(open_table(file).rows) and [row[0] for row in read_sheet(file).rows] == said
 
 
 def test_lines_are_taken_whole(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text('a,b\n"c,d\n', encoding="utf-8")
+    path = write(tmp_path, "a.csv", b'a,b\n"c,d\n')
     assert read_sheet(path, form=TableForm(lines=True)).column("sentence") == ["a,b", '"c,d']
 
 
 def test_lists_are_no_texts(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps({"text": ["The bus is late.", "Full."]}), encoding="utf-8")
     with pytest.raises(ReadError, match="“text” is a list"):
-        list(REGISTRY.build("table").read(path, SILENT))
-    path = tmp_path / "b.csv"  # a cell that only looks like a list
-    path.write_text('text\nThe bus is late.\n"[""No"", ""Never""]"\nTrains are full.\n', encoding="utf-8")
-    (article,) = REGISTRY.build("table").read(path, SILENT)
-    assert [p.text for p in article.sections[0].paragraphs][1] == '["No", "Never"]'
+        read(write(tmp_path, "a.jsonl", b'{"text": ["The bus is late.", "Full."]}'))
+    looks_like_one = b'text\nThe bus is late.\n"[""No"", ""Never""]"\nTrains are full.\n'
+    (article,), _ = read(write(tmp_path, "b.csv", looks_like_one))
+    assert texts(article)[""][1] == '["No", "Never"]'
 
 
 @pytest.mark.parametrize(
@@ -244,9 +214,7 @@ def test_lists_are_no_texts(tmp_path: Path) -> None:
     ids=["equal titles", "options below", "equal options", "labels", "codes", "tags", "missing values", "markup"],
 )  # fmt: skip
 def test_headers_of_survey_tools(tmp_path: Path, text: str, columns: tuple[str, ...]) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(text, encoding="utf-8")
-    sheet = read_sheet(path)
+    sheet = read_sheet(write(tmp_path, "a.csv", text.encode()))
     assert sheet.columns == columns and len(sheet.rows) == 2
 
 
@@ -260,15 +228,13 @@ MISSING = {
 
 @pytest.mark.parametrize("tool", MISSING)
 def test_codes_of_missing_answers_are_no_texts(tool: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(MISSING[tool], encoding="utf-16" if tool == "SoSci" else "utf-8")
-    reader = REGISTRY.build("table")
-    (article,) = reader.read(path, SILENT)
-    assert [p.text for p in article.sections[0].paragraphs] == ["More buses."]
-    assert reader.account.skipped["no text"] + reader.account.skipped["code of a missing answer"] == 1
+    data = MISSING[tool].encode("utf-16" if tool == "SoSci" else "utf-8")
+    (article,), account = read(write(tmp_path, "a.csv", data))
+    assert texts(article) == {"": ["More buses."]}
+    assert account.skipped["no text"] + account.skipped["code of a missing answer"] == 1
     kept = {str(value) for column in article.sentence_values.values() for value in column}
     assert not {"-9", "-1", "{question_not_shown}"} & kept
-    assert reader.account.notes["texts"].startswith("column “")
+    assert account.notes["texts"].startswith("column “")
 
 
 @pytest.mark.parametrize("rows", ["sentences", "documents"])
@@ -280,42 +246,32 @@ def test_the_columns_that_are_kept_are_found_once_not_for_every_row(
         found = getattr(TableChoice, name)
         once = lambda choice, name=name, found=found: asked.append(name) or found.fget(choice)  # noqa: E731
         monkeypatch.setattr(TableChoice, name, property(once))
-    path = tmp_path / "a.csv"
-    path.write_text("text,place\n" + "The bus is late.,North\n" * 20)
-    read = list(REGISTRY.build("table", {"text": "text", "rows": rows}).read(path, SILENT))
-    assert sum(len(article.sentence_values.get("row", [1])) for article in read) == 20
+    path = write(tmp_path, "a.csv", b"text,place\n" + b"The bus is late.,North\n" * 20)
+    articles, _ = read(path, text="text", rows=rows)
+    assert sum(len(article.sentence_values.get("row", [1])) for article in articles) == 20
     assert sorted(asked) == ["row", "values"]
 
 
+def json_lines(found: list[object]) -> bytes:
+    return "".join(json.dumps({"text": text}) + "\n" for text in found).encode()
+
+
 def test_entities_links_and_removed_posts_are_counted(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
     linked = ["I ", {"type": "bold", "text": "never"}, " get a seat."]
-    texts = ["Late &amp; full &lt;again&gt;, AT&T says &nosuch;", "[deleted]", linked, "[removed]"]
-    path.write_text("\n".join(json.dumps({"text": text}) for text in texts), encoding="utf-8")
-    reader = REGISTRY.build("table")
-    (article,) = reader.read(path, SILENT)
-    found = [p.text for p in article.sections[0].paragraphs]
-    assert found == ["Late & full <again>, AT&T says &nosuch;", "I never get a seat."]
-    account = reader.account
+    posts = ["Late &amp; full &lt;again&gt;, AT&T says &nosuch;", "[deleted]", linked, "[removed]"]
+    (article,), account = read(write(tmp_path, "a.jsonl", json_lines(posts)))
+    assert texts(article) == {"": ["Late & full <again>, AT&T says &nosuch;", "I never get a seat."]}
     assert account.skipped["text that its site has removed"] == 2 and sum(account.changed.values()) == 2
 
 
 def test_tags_of_web_pages_in_cells_are_taken_off_and_counted(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    pages = [
-        "<p>It is late.</p><p>I <b>never</b> get a seat.</p>",
-        "Late<br>and full &amp; cold",
-        "I <3 it, a<b and b>c",
-    ]
-    path.write_text("\n".join(json.dumps({"text": text}) for text in pages), encoding="utf-8")
-    reader = REGISTRY.build("table")
-    (article,) = reader.read(path, SILENT)
-    found = [p.text for p in article.sections[0].paragraphs]
-    assert found == ["It is late. I never get a seat.", "Late and full & cold", "I <3 it, a<b and b>c"]
-    assert reader.account.changed["text with HTML tags, without them"] == 2
-    own = tmp_path / "own.csv"
-    own.write_text('sentence_id,cluster,cluster_number\n1,"<b>bold</b> &amp; italic",1\n', encoding="utf-8")
-    assert [row for _, row in open_table(own).rows] == [("1", "<b>bold</b> &amp; italic", "1")]
+    pages = ["<p>It is late.</p><p>I <b>never</b> sit.</p>", "Late<br>and full &amp; cold", "I <3 it, a<b and b>c"]
+    (article,), account = read(write(tmp_path, "a.jsonl", json_lines(pages)))
+    assert texts(article) == {"": ["It is late. I never sit.", "Late and full & cold", "I <3 it, a<b and b>c"]}
+    assert account.changed["text with HTML tags, without them"] == 2
+    own = b"sentence_id,cluster,cluster_number\n1,<b>bold</b> &amp; italic,1\n"
+    ((_, row),) = open_table(write(tmp_path, "own.csv", own)).rows
+    assert row == ("1", "<b>bold</b> &amp; italic", "1")
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(0, 0), (0, 1), (2, 0), (2, 1), (3, 2)])

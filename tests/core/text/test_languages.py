@@ -11,19 +11,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from themescope.core.clustering.naming import theme_words
-from themescope.core.text.languages import (
-    OTHER,
-    content_words,
-    detect_language,
-    frequent,
-    language_name,
-    language_shares,
-    main_language,
-    sampled,
-    shares_text,
-    stop_words,
-    tokenize,
-)
+from themescope.core.text import languages
+from themescope.core.text.languages import content_words, tokenize
 from themescope.core.text.splitting import SentenceSplitter
 
 SENTENCES = {
@@ -47,42 +36,42 @@ SENTENCES = {
 
 @pytest.mark.parametrize("language", SENTENCES)
 def test_languages_of_sentences(language: str) -> None:
-    assert detect_language(SENTENCES[language]) == language
+    assert languages.detect_language(SENTENCES[language]) == language
 
 
 def test_shares_add_up_and_rare_languages_are_summed() -> None:
     texts = [SENTENCES["de"]] * 82 + [SENTENCES["en"]] * 16 + [SENTENCES["fr"], SENTENCES["es"]]
-    shares = language_shares(texts)
-    assert shares == {"de": 0.82, "en": 0.16, OTHER: 0.02}
-    assert shares_text(shares) == "82 % German, 16 % English, 2 % other languages"
-    assert (main_language(shares), frequent(shares)) == ("de", ("de", "en"))
+    shares = languages.language_shares(texts)
+    assert shares == {"de": 0.82, "en": 0.16, languages.OTHER: 0.02}
+    assert languages.shares_text(shares) == "82 % German, 16 % English, 2 % other languages"
+    assert (languages.main_language(shares), languages.frequent(shares)) == ("de", ("de", "en"))
 
 
 def test_text_without_words_has_no_language() -> None:
-    assert language_shares(["1984", "", "…", "?!"]) == {}
-    assert (main_language({}), frequent({}), shares_text({})) == ("en", ("en",), "")
-    assert shares_text({"de": 1.0}) == "German" == language_name("de")
-    assert language_name("tlh") == "tlh"
+    assert languages.language_shares(["1984", "", "…", "?!"]) == {}
+    assert (languages.main_language({}), languages.frequent({}), languages.shares_text({})) == ("en", ("en",), "")
+    assert languages.shares_text({"de": 1.0}) == "German" == languages.language_name("de")
+    assert languages.language_name("tlh") == "tlh"
 
 
 @given(st.lists(st.sampled_from([*SENTENCES.values(), "", "12"]), max_size=60))
 def test_shares_are_at_most_one_and_fall(texts: list[str]) -> None:
-    shares = [share for code, share in language_shares(texts).items() if code != OTHER]
+    shares = [share for code, share in languages.language_shares(texts).items() if code != languages.OTHER]
     assert shares == sorted(shares, reverse=True)
-    assert sum(language_shares(texts).values()) <= 1.005
+    assert sum(languages.language_shares(texts).values()) <= 1.005
 
 
 @given(st.integers(0, 500), st.integers(1, 40))
 def test_a_sample_is_spaced_and_not_longer(n: int, most: int) -> None:
-    found = sampled([str(i) for i in range(n)], most)
+    found = languages.sampled([str(i) for i in range(n)], most)
     assert len(found) == min(n, most) == len(set(found))
 
 
 def test_stop_words_of_a_language_and_of_several() -> None:
-    assert {"die", "für", "aus"} <= stop_words(frozenset({"de"}))
-    assert {"the", "die"} <= stop_words(frozenset({"de", "en"}))
-    assert stop_words(frozenset({"tlh"})) == frozenset()
-    assert stop_words(frozenset({"en"})) == ENGLISH_STOP_WORDS
+    assert {"die", "für", "aus"} <= languages.stop_words(frozenset({"de"}))
+    assert {"the", "die"} <= languages.stop_words(frozenset({"de", "en"}))
+    assert languages.stop_words(frozenset({"tlh"})) == frozenset()
+    assert languages.stop_words(frozenset({"en"})) == ENGLISH_STOP_WORDS
 
 
 def test_stop_words_cost_no_import_of_scikit_learn() -> None:

@@ -58,16 +58,13 @@ def test_a_dropped_section_takes_all_its_subsections_and_no_more_and_all_are_cou
     assert dropped == {"back_matter": 1, "inside_dropped": 2, "lead": 1, "empty": 1}
 
 
-def test_top_merges_subsections_in_order_and_counts_paragraphs_through() -> None:
+def test_top_merges_subsections_in_order_also_under_a_heading_without_text_of_its_own() -> None:
     source = article("X", section("A", 2), section("A1", 1, level=3), section("A11", 1, level=4), section("B", 1))
     kept = kept_sections(source, SectionRules(sections="top"), Counter())
     assert [k.record.title for k in kept] == ["A", "B"]
     openings = [s.text.split()[0] for s in kept[0].sentences if s.opens_paragraph]
     assert openings == ["A/0/0", "A/1/0", "A1/0/0", "A11/0/0"]
     assert sorted(set(kept[0].paragraphs)) == [0, 1, 2, 3]
-
-
-def test_top_keeps_a_heading_whose_text_stands_in_subsections() -> None:
     source = article("X", section("A", 0), section("A1", 1, level=3), section("B", 1))
     kept = kept_sections(source, SectionRules(sections="top"), Counter())
     assert [(k.record.title, len(k.sentences)) for k in kept] == [("A", 2), ("B", 2)]
@@ -88,17 +85,14 @@ def test_a_paragraph_whose_opening_fails_does_not_fall_through() -> None:
     assert dropped == {"too_short": 1, "not_opening": 2}
 
 
-def test_bounds_that_leave_nothing_are_refused() -> None:
-    with pytest.raises(ConfigError, match="min_tokens"):
-        SectionRules(min_tokens=9, max_tokens=8)
-
-
-def test_profiles_and_caps() -> None:
+def test_profiles_and_caps_and_bounds_that_leave_nothing() -> None:
     assert TripletRules().caps() == (1, 4)
     assert TripletRules(profile="max-signal").caps() == (3, None)
     assert TripletRules(profile="all").caps() == (None, None)
     assert TripletRules(profile="all", pairs_per_section=2).caps() == (2, None)
     assert TripletRules(triplets_per_article=9).caps() == (1, 9)
+    with pytest.raises(ConfigError, match="min_tokens"):
+        SectionRules(min_tokens=9, max_tokens=8)
 
 
 def test_every_sentence_of_allowed_length_is_kept_with_its_place() -> None:

@@ -53,14 +53,10 @@ def test_five_sections_are_needed_after_dropping() -> None:
     sampled = draw([source])
     assert len(sampled) == 0
     assert sampled.counts["articles"]["dropped"] == {"fewer_than_min_sections": 1}
-    assert len(draw([article("X", *four, section("E"))])) > 0
-
-
-def test_two_paragraphs_in_five_sections_give_eight_triplets() -> None:
-    sampled = draw([plain("X")])  # one pair a section; inner sections have two neighbours, outer ones one
-    assert len(sampled) == 2 * 3 + 2
+    # Two paragraphs in each of five: one pair a section; inner sections have two neighbours, outer ones one.
+    sampled = draw([article("X", *four, section("E"))])
+    assert len(sampled) == sampled.counts["mean_triplets_per_article"] == 2 * 3 + 2
     assert sampled.counts["pairs"]["possible"] == 5
-    assert sampled.counts["mean_triplets_per_article"] == 8.0
 
 
 def test_pairs_are_at_most_three_paragraphs_apart_also_over_those_that_are_not_eligible() -> None:
@@ -122,11 +118,6 @@ def test_same_article_uses_all_other_sections_twice_different_for_a_pair() -> No
     for _, p, q, n in rows:
         by_pair[p, q].append(n.split("/")[0])
     assert all(len(set(sections)) == len(sections) for sections in by_pair.values())
-
-
-def test_random_article_needs_another_article_of_the_split() -> None:
-    with pytest.raises(DataError, match="only eligible article of its split"):
-        draw([plain("X")], TripletRules(negative="random_article"))
 
 
 def test_titles() -> None:
@@ -192,6 +183,8 @@ def test_rules_of_version_0_1_are_read_and_wrong_ones_refused() -> None:
         draw([], TripletRules(negative="same_article"), "titles")
     with pytest.raises(ConfigError, match="sentences or titles"):
         draw([], ALL, "paragraphs")
+    with pytest.raises(DataError, match="only eligible article of its split"):
+        draw([plain("X")], TripletRules(negative="random_article"))
 
 
 @pytest.mark.parametrize(("kind", "negative"), [("titles", "adjacent"), *(("sentences", one) for one in SOURCES)])
@@ -231,9 +224,8 @@ PARAGRAPHS = [Paragraph("", drawn) for count in (1, 2) for drawn in product(TEXT
 HEADINGS = st.sampled_from(["A", "B", "C", "D", "Notes", "background", ""])
 # A character for a paragraph: a text is drawn at once, a list piece by piece.
 LISTED = st.text("".join(map(chr, range(len(PARAGRAPHS)))), max_size=5)
-SECTIONS = st.builds(
-    Section, HEADINGS, st.integers(2, 4), LISTED.map(lambda drawn: tuple(PARAGRAPHS[ord(p)] for p in drawn))
-)
+PARTS = LISTED.map(lambda drawn: tuple(PARAGRAPHS[ord(p)] for p in drawn))
+SECTIONS = st.builds(Section, HEADINGS, st.integers(2, 4), PARTS)
 TITLES = st.lists(st.text("abcä_ ", min_size=1, max_size=5), min_size=1, max_size=6, unique=True)
 
 
