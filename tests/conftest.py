@@ -14,7 +14,7 @@ import hypothesis
 import pytest
 from argon2 import PasswordHasher
 
-from tests.homes import CopyHome, MakeHome
+from tests.homes import SETTINGS, CopyHome, MakeHome
 from tests.servers import PostgresServer, postgres_server, s3_server
 from tests.transactions import guard
 from themescope.db.settings import Settings
@@ -115,15 +115,8 @@ def themescope_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> P
     """A data folder of the test's own, also for the processes it starts."""
     home = next(homes)
     monkeypatch.setenv("THEMESCOPE_HOME", str(home))
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    monkeypatch.delenv("EXECUTOR_URL", raising=False)
-    monkeypatch.delenv("THEMESCOPE_ALLOWED_HOSTS", raising=False)
-    monkeypatch.delenv("THEMESCOPE_IMPORT_FOLDERS", raising=False)
-    monkeypatch.delenv("THEMESCOPE_SESSION_IDLE", raising=False)
-    monkeypatch.delenv("THEMESCOPE_SESSION_LIMIT", raising=False)
-    monkeypatch.delenv("THEMESCOPE_LOG_FORMAT", raising=False)
-    monkeypatch.delenv("VECTORS_URL", raising=False)
-    monkeypatch.delenv("VECTOR_FILES_FROM", raising=False)
+    for name in SETTINGS - {"THEMESCOPE_HOME"}:
+        monkeypatch.delenv(name, raising=False)
     return home
 
 

@@ -19,14 +19,8 @@ import pytest
 
 WAIT_SECONDS = 180.0
 _POSTGRES_OPTIONS = (
-    "fsync=off",
-    "synchronous_commit=off",
-    "full_page_writes=off",
-    "autovacuum=off",
-    "jit=off",
-    "wal_level=minimal",
-    "max_wal_senders=0",
-    "unix_socket_directories=",
+    *(f"{name}=off" for name in ("fsync", "synchronous_commit", "full_page_writes", "autovacuum", "jit")),
+    *("wal_level=minimal", "max_wal_senders=0", "unix_socket_directories="),
 )
 
 
@@ -151,15 +145,8 @@ def _memory() -> Path | None:
 
 
 def _run(command: list[object], folder: Path, user: str | None, log: object) -> None:
-    subprocess.run(
-        [str(part) for part in command],
-        cwd=folder,
-        user=user,
-        stdout=log,
-        stderr=log,
-        stdin=subprocess.DEVNULL,
-        check=True,
-    )
+    words = [str(part) for part in command]
+    subprocess.run(words, cwd=folder, user=user, stdout=log, stderr=log, stdin=subprocess.DEVNULL, check=True)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ import importlib.util
 import re
 import shlex
 import subprocess
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +11,18 @@ import pytest
 import yaml
 
 import themescope
-from themescope.db import settings
+from tests.environments import PROJECT
+from tests.homes import SETTINGS
+from tests.places import ROOT
 from themescope.db.settings import Settings
 from themescope.jobs.cli.main import main as commands
 
-ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "deploy"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
 SERVICES = COMPOSE["services"]
 DOCKERFILE = re.sub(r"\\\n", "", (ROOT / "Dockerfile").read_text("utf-8"))
-SETTINGS = set(re.findall(r"^``([A-Z_]+)``", settings.__doc__ or "", re.MULTILINE))
-OTHERS = {
-    "FORWARDED_ALLOW_IPS",
-    "HEALTH_URL",
-    "OMP_WAIT_POLICY",
-    "RAY_AUTH_MODE",
-    "RAY_AUTH_TOKEN",
-    "GRPC_ENABLE_FORK_SUPPORT",
-}
+OTHERS = {"FORWARDED_ALLOW_IPS", "HEALTH_URL", "OMP_WAIT_POLICY", "GRPC_ENABLE_FORK_SUPPORT"}
+OTHERS |= {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN"}
 """Variables that uvicorn, the health check of the image, OpenMP, Ray and gRPC read."""
 EXACT = r"[\w./-]+:\d+\.\d+(\.\d+)?(\.dev\d+)?(-\w+)*"
 UNITS = sorted(FOLDER.glob("*.service"))
@@ -58,9 +50,6 @@ def variables(text: str) -> set[str]:
     return set(re.findall(r"^(?:export )?([A-Z_]+)=", text, re.MULTILINE))
 
 
-# Dockerfile
-
-
 def test_every_image_has_an_exact_version() -> None:
     (python,) = re.findall(r"^ARG PYTHON_IMAGE=(\S+)$", DOCKERFILE, re.MULTILINE)
     assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)) == {"${PYTHON_IMAGE}"}
@@ -71,24 +60,18 @@ def test_every_image_has_an_exact_version() -> None:
 def test_every_file_names_the_same_version() -> None:
     version, day = re.findall(r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)[0]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    assert version == PROJECT["version"] == themescope.__version__ == citation["version"] and day == str(
-        citation["date-released"]
-    )
+    assert version == PROJECT["version"] == themescope.__version__ == citation["version"]
+    assert day == str(citation["date-released"])
     assert SERVICES["web1"]["image"] == f"themescope:{version}"
 
 
 def test_the_image_is_installed_from_the_pins_and_from_files_that_are_sent() -> None:
     installs = re.findall(r"pip install (.*?)\s*(?:&&|$)", DOCKERFILE, re.MULTILINE)
-    assert [line.rpartition(" ")[2] for line in installs] == [
-        "requirements/build.txt",
-        "requirements/cpu.txt",
-        "torch",
-        "/dist/*.whl",
-    ]
+    installed = [line.rpartition(" ")[2] for line in installs]
+    assert installed == ["requirements/build.txt", "requirements/cpu.txt", "torch", "/dist/*.whl"]
     assert all("--require-hashes" in line for line in installs[:2]) and "-c constraints-cpu.txt" in installs[2]
-    copied = [
-        word for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE) for word in line.split()[:-1]
-    ]
+    lines = re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
+    copied = [word for line in lines for word in line.split()[:-1]]
     sent = set(re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text("utf-8"), re.MULTILINE))
     assert set(copied) == sent
     assert all((ROOT / name).exists() for name in copied)
@@ -102,16 +85,9 @@ def test_the_image_does_not_run_as_root() -> None:
     check_command([part.strip('" ') for part in re.findall(r"^CMD \[(.+)\]$", stage, re.MULTILINE)[-1].split(",")])
 
 
-# compose.yaml
-
-
 @pytest.mark.parametrize("name", OWN)
-def test_the_commands_of_services_exist(name: str) -> None:
+def test_the_commands_of_services_exist_and_their_settings_are_valid(name: str) -> None:
     check_command(shlex.split(SERVICES[name]["command"]))
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_the_settings_of_services_are_valid(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     environment: dict[str, str] = SERVICES[name]["environment"]
     assert set(environment) <= SETTINGS | OTHERS
     if name.startswith("ray-"):
@@ -143,20 +119,14 @@ def test_the_ports_agree() -> None:
     assert f"ray-head:{ray}" in SERVICES["ray-worker"]["command"] and set(head["expose"]) == {ray, client}
 
 
-def test_only_the_proxy_is_published() -> None:
+def test_only_the_proxy_is_published_and_volumes_and_dependencies_are_declared() -> None:
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["caddy"]
-
-
-def test_volumes_and_dependencies_are_declared() -> None:
     for service in SERVICES.values():
         named = {volume.partition(":")[0] for volume in service.get("volumes", [])}
         assert {name for name in named if not name.startswith(".")} <= set(COMPOSE["volumes"])
         assert all((ROOT / name).is_file() for name in named if name.startswith("."))
         for other in service.get("depends_on", {}):
             assert "healthcheck" in SERVICES[other] or other in OWN, other
-
-
-# Files in docs/deploy
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=[unit.name for unit in UNITS])

@@ -18,8 +18,7 @@ from themescope.core.config import Config
 from themescope.core.models.base import BaseModel
 
 FILES = {
-    "model.py": '''
-"""A method whose vectors are the counts of a few letters."""
+    "model.py": """
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,11 +30,9 @@ from themescope.core.registry import Card
 
 CARD = Card("toy-letters", "Toy letters", "Counts letters.", "A test", "toy.model:Letters", "toy.model:LettersConfig")
 
-
 @dataclass(frozen=True)
 class LettersConfig(Config):
     letters: str = option("aeiou", "Letters that are counted.")
-
 
 class Letters:
     def __init__(self, config, seed):
@@ -57,9 +54,8 @@ class Letters:
     @classmethod
     def load(cls, folder):
         return cls(*read_settings(folder, LettersConfig))
-''',
-    "clusterer.py": '''
-"""A clusterer that deals the rows out in turn."""
+""",
+    "clusterer.py": """
 import numpy as np
 
 from themescope.core.registry import Card
@@ -67,16 +63,14 @@ from themescope.core.registry import Card
 CARD = Card("toy-turns", "Toy turns", "Deals rows out.", "Test", "toy.clusterer:Turns", "themescope.core.config:Config",
             frozenset({"needs-k"}))
 
-
 class Turns:
     def __init__(self, config):
         self.config = config
 
     def fit_predict(self, x, k=None, seed=0):
         return (np.arange(x.shape[0]) % k).astype(np.int32)
-''',
-    "reader.py": '''
-"""A reader of files that begin with TOY."""
+""",
+    "reader.py": """
 from themescope.core.readers import ReaderCard
 from themescope.core.readers.streams import whole_text
 from themescope.core.types import Article, Paragraph, Section
@@ -86,10 +80,8 @@ CARD = ReaderCard("toy-format", "Toy format", "Files that begin with TOY.", "A t
                   "themescope.core.config:Config",
                   detector="toy.reader:recognises", sample="toy.reader:SAMPLE", suffixes=("toy",))
 
-
 def recognises(head):
     return head.text.startswith("TOY\\n")
-
 
 class Toy:
     skipped: dict = {}
@@ -100,14 +92,12 @@ class Toy:
     def read(self, path, report):
         _, title, *lines = whole_text(path, report).splitlines()
         yield Article(title, (Section("", 1, tuple(Paragraph(line) for line in lines)),))
-''',
-    "metric.py": '''
-"""A metric: the difference between the numbers of clusters."""
+""",
+    "metric.py": """
 from themescope.core.registry import Card
 
 CARD = Card("toy-difference", "Toy difference", "Compares numbers of clusters.", "A test", "toy.metric:Difference",
             "themescope.core.config:Config")
-
 
 class Difference:
     def __init__(self, config):
@@ -115,9 +105,8 @@ class Difference:
 
     def score(self, truth, labels):
         return float(len({*truth.tolist()}) - len({*labels.tolist()}))
-''',
-    "job.py": '''
-"""A job that adds two numbers."""
+""",
+    "job.py": """
 from dataclasses import dataclass
 
 from themescope.core.config import option
@@ -125,7 +114,6 @@ from themescope.jobs.common.job import JobConfig
 from themescope.jobs.kinds import JobCard
 
 CARD = JobCard("toy-add", "Add two numbers", "Adds two numbers.", factory="toy.job:run", config="toy.job:AddConfig")
-
 
 @dataclass(frozen=True)
 class AddConfig(JobConfig):
@@ -135,25 +123,20 @@ class AddConfig(JobConfig):
     def title(self):
         return f"Add {self.first} and {self.second}"
 
-
 def run(config, context):
     return {"sum": config.first + config.second}
-''',
-    "page.py": '''
-"""A page."""
+""",
+    "page.py": """
 import streamlit as st
 
 st.title("A toy page")
-''',
-    "__init__.py": '''
-"""Cards of a toy package."""
-
-
+""",
+    "__init__.py": """
 def __getattr__(name):
     from themescope.webapp.shared.pages import PageCard
 
     return PageCard(id="toy", title="Toy page", summary="A page.", factory="toy.page", icon=":material/toys:")
-''',
+""",
 }
 ENTRY_POINTS = """
 [themescope.models]
@@ -169,13 +152,8 @@ toy = toy.job:CARD
 [themescope.pages]
 toy = toy:PAGE
 """
-IDS = {
-    "methods": "toy-letters",
-    "clusterers": "toy-turns",
-    "readers": "toy-format",
-    "metrics": "toy-difference",
-    "jobs": "toy-add",
-}
+IDS = {"methods": "toy-letters", "clusterers": "toy-turns", "readers": "toy-format", "metrics": "toy-difference"}
+IDS["jobs"] = "toy-add"
 SENTENCES = ["It was founded in 1200.", "Then it grew.", "It has a harbour.", "Ships call there."]
 
 

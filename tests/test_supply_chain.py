@@ -9,9 +9,9 @@ import sys
 import tarfile
 import tomllib
 import zipfile
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from packaging.markers import Marker
@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from tests.places import ROOT
+from tests.places import PACKAGES, ROOT
 
 LOCKS = ("all", "cpu", "build", "tools")
 PYTHONS = ("3.11", "3.12", "3.13")
@@ -29,8 +29,7 @@ NOT_LOCKED = {"notebook"}
 CUDA = [line for line in (ROOT / "requirements" / "cuda.in").read_text("utf-8").splitlines() if line[0] != "#"]
 
 
-@dataclass(frozen=True)
-class Locked:
+class Locked(NamedTuple):
     """A line of a lock file with its hashes."""
 
     name: str
@@ -54,14 +53,8 @@ def locked(name: str) -> tuple[Locked, ...]:
 
 def on(name: str, python: str) -> dict[str, Version]:
     """The versions that a lock file has for Linux and a version of Python."""
-    place = {
-        "python_version": python,
-        "python_full_version": f"{python}.4",
-        "sys_platform": "linux",
-        "platform_machine": "x86_64",
-        "implementation_name": "cpython",
-        "platform_python_implementation": "CPython",
-    }
+    place = {"python_version": python, "python_full_version": f"{python}.4", "implementation_name": "cpython"}
+    place |= {"platform_python_implementation": "CPython", "sys_platform": "linux", "platform_machine": "x86_64"}
     return {entry.name: entry.version for entry in locked(name) if not entry.marker or entry.marker.evaluate(place)}
 
 
@@ -122,7 +115,7 @@ def test_two_builds_are_equal_and_the_wheel_of_the_sdist_is_the_same(tmp_path: P
     pytest.importorskip("hatchling", reason="pip install 'themescope[test]'")
     first = tmp_path / "first"
     hidden = shutil.ignore_patterns("__pycache__", "*.py[cod]", "data", ".*cache", "node_modules")
-    for folder in ("themescope", "core", "db", "jobs", "webapp", "tests", "requirements"):
+    for folder in ("themescope", *PACKAGES, "tests", "requirements"):
         shutil.copytree(ROOT / folder, first / folder, ignore=hidden)
     for file in ROOT.iterdir():
         if file.is_file() and file.name != ".git":
@@ -144,9 +137,7 @@ def test_two_builds_are_equal_and_the_wheel_of_the_sdist_is_the_same(tmp_path: P
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         tops = {name.partition("/")[0] for name in names}
-    assert "themescope/py.typed" in names and {
-        f"themescope/{p}/__init__.py" for p in ("core", "db", "jobs", "webapp")
-    } < {*names}
+    assert {"themescope/py.typed", *(f"themescope/{package}/__init__.py" for package in PACKAGES)} < {*names}
     assert len({name.lower() for name in names}) == len(names)  # Windows and macOS ignore case
     assert not [name for name in names if set(name) & set('\\:*?"<>|')]
     assert tops == {"themescope", f"themescope-{version}.dist-info"}

@@ -1,7 +1,7 @@
 """Actions of the pages, for every kind of visitor: what they may do is done, anything else changes nothing."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -23,7 +23,7 @@ from themescope.core.errors import StoreError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.operations import Origin, Selection, selected
 from themescope.core.labelling.task_items import DistributionPlan
-from themescope.core.records.stored import LabellingRecord, Role, Sharing
+from themescope.core.records.stored import LabellingRecord, Role, RunRecord, Sharing
 from themescope.db import tables as t
 from themescope.db.access import Actor, Right
 from themescope.db.records import NewItem, NewLabelling, NewTask, Verdict
@@ -55,10 +55,7 @@ class Scene:
     deleted: int
     set: int
     triplet: int
-    model: int
     job: int
-    view: int
-    own_view: int
     lines: tuple[str, ...]
 
     def write(self, change: Callable[[Unit], object]) -> None:
@@ -72,25 +69,9 @@ TASK = {"share": 0.0, "several": 1, "order": "given", "seed": 0, "start": tasks.
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
-# --- the actions ------------------------------------------------------------------------------------------------------
-
-
 def _label(s: Scene) -> None:
     session = LabellingSession(s.store, s.labelling, s.name)
     session.do(op.create(session.partition, session.next_number, "New", session.partition.ids[:1]))
-
-
-def _begin(s: Scene) -> None:
-    starts.begin(s.store, NewLabelling(s.corpus, "mine", s.name), starts.from_nothing)
-
-
-def _cancel_pipeline(s: Scene) -> None:
-    pipeline.cancel_pipeline(s.store, "x")
-
-
-def _retry_pipeline(s: Scene) -> None:
-    _cancel_pipeline(s)
-    pipeline.retry_pipeline(s.store, "x")
 
 
 def _cluster_article(s: Scene) -> None:
@@ -99,10 +80,10 @@ def _cluster_article(s: Scene) -> None:
     pipeline.cluster_article(s.store, corpus, article)
 
 
-def _collect(s: Scene) -> None:
-    found = [CollectedFailure("sentence", "a text", "a search", ())]
-    made = failures.collect(s.store, s.corpus, "a search", found, s.name)
-    failures.coding_of(s.store, made.corpus, s.name)  # max has begun, so that a task hides the two from each other
+def _collect(store: Store, corpus: int, person: str) -> None:
+    found = [CollectedFailure("sentence", f"of {person}", "a search", ())]
+    made = failures.collect(store, corpus, "a search", found, person)
+    failures.coding_of(store, made.corpus, person)  # max has begun, so that a task hides the two from each other
 
 
 def _task(w: Unit) -> int:
@@ -125,14 +106,13 @@ def _finish_item(s: Scene) -> None:
     finish_item(s.store, _item(s, s.name))
 
 
-def _reopen_item(s: Scene) -> None:
-    _finish_item(s)
-    s.write(lambda w: w.tasks.reopen(_item(s, s.name)))
-
-
 def in_store(change: Callable[[Unit, Scene], object]) -> Do:
     """An action that writes by repositories."""
     return lambda s: s.write(lambda w: change(w, s))
+
+
+def _share(labelling: Callable[[Scene], int], sharing: Sharing) -> Do:
+    return in_store(lambda w, s: w.labellings.share(labelling(s), sharing, True, s.name))
 
 
 # Each right, and what it allows: by repositories, and by services.
@@ -141,38 +121,40 @@ ACTIONS: dict[Right, dict[str, Do]] = {
     Right.LABEL: {
         "review": in_store(lambda w, s: w.reviews.add(s.set, s.triplet, s.name, Verdict.GOOD)),
         "add a view": in_store(lambda w, s: w.views.add("map", "new", "a=1", s.name)),
-        "delete an own view": in_store(lambda w, s: w.views.delete(s.own_view)),
+        "delete an own view": in_store(lambda w, s: w.views.delete(_own(w.views.list("map"), s.name))),
         "add a selection": in_store(lambda w, s: w.selections.add(_few(w, s.corpus, 2), "new", s.name)),
-        "delete an own selection": in_store(lambda w, s: w.selections.delete(_selection(w, s.corpus, s.name))),
-        "rename a shared labelling": in_store(lambda w, s: w.labellings.rename(s.labelling, "x", s.name)),
-        "share an own labelling": in_store(
-            lambda w, s: w.labellings.share(s.own_labelling, Sharing.SHARED, True, s.name)
+        "delete an own selection": in_store(
+            lambda w, s: w.selections.delete(_own(w.selections.list(s.corpus), s.name))
         ),
+        "rename a shared labelling": in_store(lambda w, s: w.labellings.rename(s.labelling, "x", s.name)),
+        "share an own labelling": _share(lambda s: s.own_labelling, Sharing.SHARED),
         "delete an own labelling": in_store(lambda w, s: w.labellings.delete(s.own_labelling, s.name)),
-        "collect and code a failure": _collect,
+        "collect and code a failure": lambda s: _collect(s.store, s.corpus, s.name),
         "assign a selection": lambda s: selections.assign(s.store, *_into_shared(s), 1, s.name),
         "make a cluster of a selection": lambda s: selections.new_cluster(s.store, *_into_shared(s), "New", s.name),
-        "begin a labelling": _begin,
+        "begin a labelling": lambda s: starts.begin(s.store, NewLabelling(s.corpus, "x", s.name), starts.from_nothing),
         "label": _label,
         "open an own item": lambda s: open_item(s.store, _item(s, s.name)),
         "finish an own item": _finish_item,
-        "reopen an own item": _reopen_item,
+        "reopen an own item": lambda s: (_finish_item(s), s.write(lambda w: w.tasks.reopen(_item(s, s.name)))),
     },
     Right.MANAGE: {
         "review for another": in_store(lambda w, s: w.reviews.add(s.set, s.triplet, "somebody", Verdict.GOOD)),
-        "delete a view of another": in_store(lambda w, s: w.views.delete(s.view)),
-        "delete a selection of another": in_store(lambda w, s: w.selections.delete(_selection(w, s.corpus, "max"))),
-        "share the labelling of another": in_store(
-            lambda w, s: w.labellings.share(s.labelling, Sharing.OWN, True, s.name)
+        "delete a view of another": in_store(lambda w, s: w.views.delete(_own(w.views.list("map"), "max"))),
+        "delete a selection of another": in_store(
+            lambda w, s: w.selections.delete(_own(w.selections.list(s.corpus), "max"))
         ),
+        "share the labelling of another": _share(lambda s: s.labelling, Sharing.OWN),
         "delete the labelling of another": in_store(lambda w, s: w.labellings.delete(s.labelling, s.name)),
         "restore the labelling of another": in_store(lambda w, s: w.labellings.restore(s.deleted, s.name)),
         "delete a corpus": in_store(lambda w, s: w.corpora.delete(s.corpus)),
         "delete triplets": in_store(lambda w, s: w.triplets.delete(s.set)),
-        "rename a theme": in_store(lambda w, s: w.runs.rename_theme(_themes(w), 0, "new")),
-        "change themes of a run": in_store(lambda w, s: w.runs.set_themes(*_named_themes(w), naming={})),
-        "call a model multilingual": in_store(lambda w, s: w.models.set_multilingual(s.model, True)),
-        "delete a model": in_store(lambda w, s: w.models.delete(s.model)),
+        "rename a theme": in_store(lambda w, s: w.runs.rename_theme(_themes(w).id, 0, "new")),
+        "change themes of a run": in_store(lambda w, s: w.runs.set_themes(_themes(w).id, [{"name": "a"}], naming={})),
+        "call a model multilingual": in_store(
+            lambda w, s: w.models.set_multilingual(w.models.by_name("model").id, True)
+        ),
+        "delete a model": in_store(lambda w, s: w.models.delete(w.models.by_name("model").id)),
         "give items away": in_store(lambda w, s: w.tasks.reassign(_task(w), [_item(s, "lea", 1)], "ada")),
         "add a member": in_store(lambda w, s: w.tasks.add_member(_task(w), "max")),
         "close a task": in_store(lambda w, s: w.tasks.close(_task(w), True)),
@@ -183,8 +165,8 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         "cancel a job": lambda s: control.cancel(s.store, s.job),
         "retry a job": lambda s: (control.cancel(s.store, s.job), control.retry(s.store, s.job)),
         "queue a pipeline": lambda s: pipeline.queue_pipeline(s.store, "x", "en"),
-        "cancel a pipeline": _cancel_pipeline,
-        "retry a pipeline": _retry_pipeline,
+        "cancel a pipeline": lambda s: pipeline.cancel_pipeline(s.store, "x"),
+        "retry a pipeline": lambda s: (pipeline.cancel_pipeline(s.store, "x"), pipeline.retry_pipeline(s.store, "x")),
         "cluster an article": _cluster_article,
         "build a sample": lambda s: installation.import_sample(s.store),
         "change a role": lambda s: people.set_role(s.store, "val", Role.ADMIN, s.name),
@@ -195,12 +177,9 @@ ACTIONS: dict[Right, dict[str, Do]] = {
 }
 
 
-def _themes(w: Unit) -> int:
-    return next(run.id for run in w.runs.list() if run.kind == "themes")
-
-
-def _named_themes(w: Unit) -> tuple[int, list[dict[str, Any]]]:
-    return _themes(w), w.runs.get(_themes(w)).config["themes"]
+def _themes(w: Unit) -> RunRecord:
+    (found,) = w.runs.list(kind="themes")
+    return found
 
 
 def _few(w: Unit, corpus: int, count: int) -> Selection:
@@ -214,11 +193,8 @@ def _into_shared(s: Scene) -> tuple[Selection, LabellingRecord]:
         return selected(s.corpus, ids, Origin("search", ("search",))), r.labellings.get(s.labelling)
 
 
-def _selection(w: Unit, corpus: int, person: str) -> int:
-    return next(record.id for record in w.selections.list(corpus) if record.person == person)
-
-
-# --- the visitors -----------------------------------------------------------------------------------------------------
+def _own(records: Sequence[Any], person: str) -> int:
+    return next(record.id for record in records if record.name == f"of {person}")
 
 
 def _signed_in(store: Store, name: str) -> str:
@@ -271,10 +247,7 @@ def _fill(store: Store) -> None:
         with store.writing() as w:
             w.views.add("map", f"of {name}", "a=1", name)
             w.selections.add(_few(w, made.corpus_id, 1), f"of {name}", name)
-    of_max = failures.collect(
-        store, made.corpus_id, "a search", [CollectedFailure("sentence", "of max", "a search", ())], "max"
-    )
-    failures.coding_of(store, of_max.corpus, "max")
+    _collect(store, made.corpus_id, "max")
     with store.writing() as w:
         articles = [article.id for article in w.corpora.articles(made.corpus_id)]
         items = [NewItem(articles[0], 0, 1, person) for person in PEOPLE] + [NewItem(articles[1], 0, 1, "lea")]
@@ -297,8 +270,7 @@ def _scene(store: Store, name: str) -> Scene:
     """What a visitor acts on."""
     with store.reading() as r:
         labellings = {record.name: record.id for record in r.labellings.list()}
-        views = {view.name: view.id for view in r.views.list("map")}
-        (deleted,), (made,), model = r.labellings.list(deleted=True), r.triplets.list(), r.models.by_name("model")
+        (deleted,), (made,) = r.labellings.list(deleted=True), r.triplets.list()
         job, triplet = r.jobs.list()[0], int(r.triplets.ids(made.id)[0])
     return Scene(
         queries.store(),
@@ -309,10 +281,7 @@ def _scene(store: Store, name: str) -> Scene:
         deleted=deleted.id,
         set=made.id,
         triplet=triplet,
-        model=model.id,
         job=job.id,
-        view=views["of max"],
-        own_view=views[f"of {name}"],
         lines=tuple(files.export_lines(store, labellings["shared"]).splitlines(True)),
     )
 

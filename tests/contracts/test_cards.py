@@ -17,11 +17,8 @@ FAMILIES = (
     "themescope.core.tasks.summaries",
     "themescope.jobs.kinds",
 )
-CARDS = [
-    pytest.param(card, id=f"{family}:{card.id}")
-    for family in FAMILIES
-    for card in importlib.import_module(family).REGISTRY
-]
+REGISTRIES = {family: importlib.import_module(family).REGISTRY for family in FAMILIES}
+CARDS = [pytest.param(card, id=f"{family}:{card.id}") for family, found in REGISTRIES.items() for card in found]
 
 
 @pytest.mark.parametrize("card", CARDS)
@@ -29,6 +26,8 @@ def test_card_and_settings_say_what_they_are(card):
     assert card.id == card.id.lower() and " " not in card.id
     assert card.title and card.source and card.summary.endswith(".")
     assert callable(card.resolve())
+    suffixes = getattr(card, "suffixes", ("any",))
+    assert suffixes and all(suffix == suffix.lower() and not suffix.startswith(".") for suffix in suffixes)
     cls = card.config_class()
     assert issubclass(cls, Config)
     assert dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen

@@ -3,16 +3,13 @@
 import ast
 import re
 import sys
-import tomllib
 from functools import cache
 from importlib.metadata import packages_distributions
-from pathlib import Path
 
-from tests.environments import EXTRAS
+from tests.environments import EXTRAS, PROJECT
+from tests.places import PACKAGES, ROOT
 
-ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-PACKAGES = ("core", "db", "jobs", "webapp")
+owners_of_modules = cache(packages_distributions)
 NOT_IMPORTED = {"sentence-splitter", "uvloop"}
 """Streamlit uses uvloop where it is installed; of sentence-splitter only files are read (core/text/splitting.py)."""
 
@@ -36,12 +33,9 @@ def _imported(folder: str) -> set[str]:
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         for name in _modules(node)
     }
-    owners = _owners()
     foreign = modules - {*sys.stdlib_module_names, *PACKAGES, "themescope", "benchmarks", "tests"}
+    owners = owners_of_modules()
     return {owner.lower().replace("_", "-") for module in foreign for owner in owners.get(module, [module])}
-
-
-_owners = cache(packages_distributions)
 
 
 def _modules(node: ast.AST) -> list[str]:

@@ -62,4 +62,3 @@ def test_bad_input(card: Card) -> None:
         metric.score(np.zeros(3, np.int32), np.zeros(4, np.int32))
     with pytest.raises(DataError, match="no items"):
         metric.score(np.zeros(0, np.int32), np.zeros(0, np.int32))
-    assert card.title and card.summary and card.source

@@ -16,34 +16,15 @@ PACKINGS = pytest.mark.parametrize("packing", list(PACKERS))
 
 
 @READERS
-def test_the_card_names_suffixes(id):
-    card = REGISTRY.get(id)
-    assert card.suffixes and all(suffix == suffix.lower() and not suffix.startswith(".") for suffix in card.suffixes)
-
-
-@READERS
-def test_the_card_says_where_the_format_comes_from(id):
-    card = REGISTRY.get(id)
-    assert card.source and card.title and card.summary
-    assert isinstance(REGISTRY.build(id), Reader)
-
-
-@READERS
 @PACKINGS
-def test_reads_and_is_detected_packed_or_not(id, packing, tmp_path):
-    path = sample(tmp_path, id, packing)
-    assert detect(path) == id
-    articles = list(REGISTRY.build(id).read(path, SILENT))
+def test_reads_well_formed_articles_and_is_detected_packed_or_not(id, packing, tmp_path):
+    path, reader = sample(tmp_path, id, packing), REGISTRY.build(id)
+    assert detect(path) == id and isinstance(reader, Reader)
+    articles = list(reader.read(path, SILENT))
     assert articles and all(isinstance(article, Article) for article in articles)
     assert any("Ada" in article.title or article.title == "ada" for article in articles)
     text = " ".join(p.text for a in articles for s in a.sections for p in s.paragraphs)
     assert "founded" in text and "  " not in text
-
-
-@READERS
-def test_articles_are_well_formed(id, tmp_path):
-    articles = list(REGISTRY.build(id).read(sample(tmp_path, id), SILENT))
-    assert articles
     for article in articles:
         assert article.title == article.title.strip() != ""
         assert any(section.paragraphs for section in article.sections)
@@ -79,17 +60,13 @@ def test_a_truncated_file_is_named(id, packing, tmp_path):
 @READERS
 @pytest.mark.parametrize("packing", ["", ".gz"])
 def test_missing_empty_folder_wrong_encoding(id, packing, tmp_path):
-    empty = write(tmp_path, "empty", b"", packing)
-    latin = write(
-        tmp_path, f"latin.{REGISTRY.get(id).suffixes[-1]}", sample_of(id).replace(b"founded", b"f\xfcnded"), packing
-    )
+    card, empty = REGISTRY.get(id), write(tmp_path, "empty", b"", packing)
+    latin = write(tmp_path, f"latin.{card.suffixes[-1]}", sample_of(id).replace(b"founded", b"f\xfcnded"), packing)
     bad = {empty: "nothing|empty", tmp_path: "folder", tmp_path / "no": "no such"}
-    if "binary" in REGISTRY.get(id).tags:
-        pass  # its texts are in the encodings of its format
-    elif "latin-1" in REGISTRY.get(id).tags:
+    if "latin-1" in card.tags:
         first = next(REGISTRY.build(id).read(latin, SILENT))
         assert any("fünded" in paragraph.text for section in first.sections for paragraph in section.paragraphs)
-    else:
+    elif "binary" not in card.tags:  # those have texts in the encodings of their format
         bad[latin] = "byte [0-9]"
     for path, words in bad.items():
         with pytest.raises(ReadError, match=words) as caught:
