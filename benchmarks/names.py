@@ -10,7 +10,7 @@ these names are the three words of class-based tf-idf as in BERTopic (without st
 default), and the three of its first 100 words that are nearest to the sentences, as in KeyBERT, by the vectors of
 MiniLM, or for other languages than English of the model that finds the themes. ``sheet`` draws 200 English themes and
 20 of each other language (seed 0); there is a row for each different name of a theme, in random order, the first with
-four central sentences. Readers write columns id and judgement (good, usable, bad). ``score`` records their judgements,
+six central sentences. Readers write columns id and judgement (good, usable, bad). ``score`` records their judgements,
 and prints shares by way and language, and the agreement of each two readers.
 """
 
@@ -36,7 +36,7 @@ from themescope.core.text.languages import stop_words
 from themescope.core.types import Labels
 
 OURS, OTHER_LANGUAGES, QUICK = "find_themes", "universal-sentence-encoder", {"sample": 10, "subsamples": 1}
-SHOWN, LONGEST, MARKS = 4, 130, ("good", "usable", "bad")
+SHOWN, LONGEST, MARKS = 6, 200, ("good", "usable", "bad")
 
 
 def words_of_others(texts: list[str], labels: Labels, language: str, encoder: EncoderLike) -> dict[str, list[str]]:
