@@ -316,7 +316,7 @@ def _form(forms: Mapping[Phrase, Counter[str]], name: Phrase, shouted: bool) -> 
     written = min(of, key=lambda form: (-of[form], form.islower(), form))
     first = min(first_of, key=lambda form: (-first_of[form], form.islower(), form), default="")
     if shouted:
-        return _SHOUTED.sub(lambda word: word[0].capitalize(), written)
+        return str(_SHOUTED.sub(lambda word: word[0].capitalize(), written))
     # The first word of a text has lost its capital letter.
     return first + written[len(first) :] if written.startswith(first.lower()) and name[1:] else written
 
