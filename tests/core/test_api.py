@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,23 +15,17 @@ from themescope.core.types import SILENT, Corpus, Sentence
 TEXTS = ["The river runs to the sea.", "The stream flows into the ocean.", "Taxes rose again.", ""]
 
 
-def test_strings_and_sentences_give_the_same_vectors(folder_of_means: Path) -> None:
+def test_strings_and_sentences_have_the_same_vectors_and_are_one_article(folder_of_means: Path, tmp_path: Path) -> None:
     model = themescope.load(folder_of_means)
     vectors = model.encode(TEXTS)
     assert vectors.shape == (4, 50) and vectors.dtype == np.float32
     assert (vectors == model.encode([Sentence(text) for text in TEXTS])).all()
     assert model.encode([]).shape == (0, 50)
     assert model.name == "means" and "mean-vectors" in repr(model)
-
-
-def test_the_nearest_sentence(folder_of_means: Path) -> None:
     model = themescope.load(str(folder_of_means))
     found = model.similar(TEXTS[0], TEXTS[1:], top_k=2)
     assert [row for row, _ in found] == [0, 1] and found[0][1] > found[1][1]
     assert model.similar(TEXTS[0], []) == []
-
-
-def test_strings_are_one_article(folder_of_means: Path, tmp_path: Path) -> None:
     mean = REGISTRY.build("doc-mean", {}, seed=0)
     mean.fit(Corpus(models=(themescope.load(folder_of_means).fitted,)), SILENT)
     save_model(mean, "doc-mean", tmp_path, {})
@@ -98,16 +90,13 @@ def test_mistakes_are_told(folder_of_means: Path, tmp_path: Path) -> None:
     assert set(themescope.__all__) <= set(dir(themescope))
 
 
-def test_a_missing_default_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("themescope.core.paths.DATA", tmp_path)
-    with pytest.raises(ArtifactError, match="folder of a saved model"):
-        themescope.load()
-
-
-def test_the_default_model_is_part_of_the_installation_with_its_own_calibration() -> None:
+def test_the_default_model_is_installed_or_said_to_be_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert paths.model_folder("default").name == paths.default_model()
     assert themescope.load("default").encode(TEXTS[:3]).shape[0] == 3
     assert load_calibration(paths.pretrained_folders()["thematic-wikipedia-2"]) != DEFAULT_CALIBRATION
+    monkeypatch.setattr("themescope.core.paths.DATA", tmp_path)
+    with pytest.raises(ArtifactError, match="folder of a saved model"):
+        themescope.load()
 
 
 def test_a_network_can_compute_with_bytes() -> None:
@@ -152,8 +141,3 @@ def test_encoders_of_other_packages_get_their_options_and_wrong_rows_are_told(fo
 
     with pytest.raises(DataError, match=r"returned an array of shape \(3,\) for 4 sentences"):
         themescope.find_themes([*TEXTS[:3], "Rain"], Wrong(), 2)
-
-
-def test_nothing_heavy_before_a_model_is_loaded() -> None:
-    code = "import themescope as t, sys; t.load; sys.exit(any(m in sys.modules for m in ('torch', 'numpy', 'sklearn')))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

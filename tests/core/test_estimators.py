@@ -30,11 +30,21 @@ def clusterer():
     return themescope.SentenceClusterer(LetterEncoder(), k=2)
 
 
-def test_fit_returns_self_and_labels_follow_first_appearance(clusterer):
+def test_fit_returns_self_and_new_sentences_are_placed_in_the_nearest_cluster(clusterer):
     assert clusterer.fit(SENTENCES) is clusterer
     assert clusterer.labels_.tolist() == [0, 1] * 4
     assert (clusterer.n_clusters_, clusterer.reason_) == (2, "")
     assert (clusterer.fit_predict(SENTENCES) == clusterer.labels_).all()
+    clusterer.fit(SENTENCES)
+    assert clusterer.cluster_centers_.shape == (2, 2)
+    assert clusterer.predict(["floods again", "an opera"]).tolist() == [0, 1]
+    with pytest.raises(NotFittedError):
+        themescope.SentenceClusterer().predict(SENTENCES)
+    assert clusterer.fit(SENTENCES).n_features_in_ == 2
+    with pytest.raises(DataError, match="X has 3 features, but SentenceClusterer is expecting 2"):
+        clusterer.predict(np.ones((1, 3)))
+    with pytest.raises(DataError, match="NaN"):
+        themescope.SentenceClusterer(k=2).fit(np.full((4, 2), np.nan))
 
 
 def test_identical_sentences_count_once_and_share_a_cluster(clusterer):
@@ -60,27 +70,10 @@ def test_vectors_may_be_given_and_text_is_placed_among_those_of_the_same_model_o
     ]
     with pytest.raises(DataError, match="2 dimensions, those of sentences by 'default' 384"):
         themescope.SentenceClusterer(k=2).fit(vectors).predict(["floods"])
-
-
-def test_the_names_of_scikit_learn_count():
-    vectors = LetterEncoder().encode(SENTENCES)
     named = themescope.SentenceClusterer(n_clusters=np.int64(2), random_state=7)
     assert named.fit_predict(vectors).tolist() == [0, 1] * 4 and named.get_params()["random_state"] == 7
     table = themescope.SentenceVectorizer(LetterEncoder()).set_output(transform="pandas").fit_transform(SENTENCES)
     assert list(table.columns) == ["sentencevectorizer0", "sentencevectorizer1"]
-
-
-def test_predict_assigns_new_sentences_to_the_nearest_cluster(clusterer):
-    clusterer.fit(SENTENCES)
-    assert clusterer.cluster_centers_.shape == (2, 2)
-    assert clusterer.predict(["floods again", "an opera"]).tolist() == [0, 1]
-    with pytest.raises(NotFittedError):
-        themescope.SentenceClusterer().predict(SENTENCES)
-    assert clusterer.fit(SENTENCES).n_features_in_ == 2
-    with pytest.raises(DataError, match="X has 3 features, but SentenceClusterer is expecting 2"):
-        clusterer.predict(np.ones((1, 3)))
-    with pytest.raises(DataError, match="NaN"):
-        themescope.SentenceClusterer(k=2).fit(np.full((4, 2), np.nan))
 
 
 def test_the_number_of_clusters_is_chosen_and_explained():

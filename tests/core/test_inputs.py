@@ -138,13 +138,10 @@ def test_what_is_no_sentence_is_left_out_and_counted_when_asked(means: SentenceM
         read_sentences([[]], invalid="drop")  # type: ignore[list-item]
 
 
-def test_texts_are_those_that_an_import_would_store() -> None:
+def test_texts_are_those_that_an_import_would_store_and_one_string_is_one_sentence(means: SentenceModel) -> None:
     assert read_sentences(["cli\u00admate", Sentence("cafe\u0301\u200b")]).texts == ["climate", "café"]
     with pytest.raises(DataError, match="Row 1, counting from 0, is a text with half of a character"):
         read_sentences(["climate", "half \ud83d"])
-
-
-def test_one_string_is_one_sentence_and_a_data_error_a_value_error(means: SentenceModel) -> None:
     assert themescope.encode(TEXTS[0], means).shape == (50,)
     assert themescope.SentenceVectorizer(means).fit_transform(TEXTS[0]).shape == (1, 50)
     with pytest.raises(ValueError, match="Row 0"):

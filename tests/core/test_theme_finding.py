@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import themescope
+from tests.core.test_themes import Subjects
 from tests.tiny_encoder import NEEDS_ENCODER
+from themescope.core.errors import DataError
 from themescope.core.sentence_model import SentenceModel
 
 pytestmark = NEEDS_ENCODER
@@ -63,10 +65,15 @@ def test_the_context_is_saved_with_the_themes(themes: themescope.Themes, tmp_pat
 
 
 @pytest.mark.parametrize("options", [{}, {"k": 4}], ids=["suggested", "given"])
-def test_a_list_has_the_vectors_of_both_encoders(options: dict[str, object]) -> None:
+def test_a_list_has_the_vectors_of_both_encoders_and_keeps_them(options: dict[str, object], tmp_path: Path) -> None:
     found = themescope.find_themes(LIST, settings=QUICK, **options)  # type: ignore[arg-type]
     assert encoder_of(found).name == "thematic-wikipedia-2-for-lists" and found.by_density and len(found.themes) == 4
     assert found.vectors.shape[1] == 768 and set(found.predict(["A tiger."]).labels) == {found.labels[0]}
+    found.save(tmp_path)
+    assert (themescope.Themes.load(tmp_path).predict(LIST).labels == found.predict(LIST).labels).all()
+    assert found.stability(samples=2).shape == (4,)
+    with pytest.raises(DataError, match="Themes of a list depend on their model"):
+        themescope.Themes.load(tmp_path, Subjects()).stability()
 
 
 @pytest.mark.parametrize(

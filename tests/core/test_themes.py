@@ -10,11 +10,8 @@ from scipy import sparse
 
 import themescope
 from themescope.core.errors import ArtifactError, ConfigError, DataError, UnknownNameError
-from themescope.core.models import REGISTRY
-from themescope.core.models.artifact import save_model
 from themescope.core.sentence_model import SentenceModel
 from themescope.core.themes import Themes
-from themescope.core.types import SILENT, Corpus
 
 VERBS = ("meets", "joins", "feeds", "fills", "leaves")
 NOUNS = {"river": 5, "opera": 4, "tax": 3}
@@ -35,23 +32,12 @@ def themes() -> Themes:
     return themescope.find_themes([*TEXTS, "  ", TEXTS[0].upper()], Subjects(), 3, invalid="drop")
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> SentenceModel:
-    folder = tmp_path_factory.mktemp("models") / "means"
-    means = REGISTRY.build("mean-vectors", {"vocabulary_limit": 20_000}, seed=0).fit(Corpus(), SILENT)
-    save_model(means, "mean-vectors", folder, {})
-    return themescope.load(folder)
-
-
-def test_rows_are_those_that_were_given(themes: Themes) -> None:
+def test_rows_and_tables_are_those_that_were_given(themes: Themes) -> None:
     assert themes.labels.tolist() == [*SUBJECTS, -1, 0]
     assert [theme.size for theme in themes.themes] == [6, 4, 3]
     assert np.isnan(themes.margins[12]) and (themes.margins[:12] > 0).all()
     assert all(themes.labels[row] == label for label, theme in enumerate(themes.themes) for row in theme.central)
     assert repr(themes) == "<Themes: 3 themes of 13 sentences>"
-
-
-def test_a_table_has_the_index_of_what_was_given(themes: Themes) -> None:
     frame = pd.DataFrame({"answer": TEXTS}, index=[f"person {i}" for i in range(12)])
     found = themescope.find_themes(frame, Subjects(), 3, text="answer").to_frame()
     assert found.index.equals(frame.index) and found.columns.tolist() == ["sentence", "theme", "name", "margin"]
@@ -135,7 +121,7 @@ def test_stable_themes_are_told_from_others(tmp_path: Path) -> None:
     assert (Themes.load(tmp_path).stability(samples=2) == found.stability(samples=2)).all()
 
 
-def test_saved_themes_are_loaded(themes: Themes, model: SentenceModel, tmp_path: Path) -> None:
+def test_saved_themes_are_loaded_also_with_sparse_vectors(themes: Themes, means: SentenceModel, tmp_path: Path) -> None:
     themes.save(tmp_path / "other")
     assert {path.suffix for path in (tmp_path / "other").iterdir()} == {".json", ".safetensors"}
     loaded = Themes.load(tmp_path / "other", Subjects())
@@ -147,11 +133,21 @@ def test_saved_themes_are_loaded(themes: Themes, model: SentenceModel, tmp_path:
     with pytest.raises(DataError, match="have no model"):
         Themes.load(tmp_path / "other").predict(TEXTS)
     with pytest.raises(DataError, match="50 dimensions; these themes have 5"):
-        Themes.load(tmp_path / "other", model).predict(TEXTS)
+        Themes.load(tmp_path / "other", means).predict(TEXTS)
+
+    class Sparse(Subjects):
+        def encode(self, sentences: list[str], **options: object) -> Any:
+            return sparse.csr_array(super().encode(sentences))
+
+    found = themescope.find_themes(TEXTS, Sparse(), 3)
+    found.save(tmp_path)
+    again = Themes.load(tmp_path, Sparse())
+    assert (again.vectors != found.vectors).nnz == 0
+    assert (again.predict(TEXTS).labels == found.labels).all()
 
 
-def test_the_model_of_saved_themes_is_found_by_its_name(model: SentenceModel, tmp_path: Path) -> None:
-    found = themescope.find_themes(TEXTS, model, 3)
+def test_the_model_of_saved_themes_is_found_by_its_name(means: SentenceModel, tmp_path: Path) -> None:
+    found = themescope.find_themes(TEXTS, means, 3)
     found.save(tmp_path / "themes")
     again = Themes.load(tmp_path / "themes")
     assert again.predict(TEXTS).labels.tolist() == found.predict(TEXTS).labels.tolist()
@@ -167,52 +163,16 @@ def test_the_model_of_saved_themes_is_found_by_its_name(model: SentenceModel, tm
             Themes.load(tmp_path / "themes")
 
 
-def test_sparse_vectors_are_saved(tmp_path: Path) -> None:
-    class Sparse(Subjects):
-        def encode(self, sentences: list[str], **options: object) -> Any:
-            return sparse.csr_array(super().encode(sentences))
-
-    found = themescope.find_themes(TEXTS, Sparse(), 3)
-    found.save(tmp_path)
-    loaded = Themes.load(tmp_path, Sparse())
-    assert (loaded.vectors != found.vectors).nnz == 0
-    assert (loaded.predict(TEXTS).labels == found.labels).all()
-
-
-def test_a_list_of_the_default_model_keeps_its_encoder(tmp_path: Path) -> None:
-    """Themes of lists are found by both encoders, and so are those of new sentences."""
-    pytest.importorskip("transformers")
-    texts = [f"{a} {b}." for a in ("Tigers", "Pianos", "Prices", "Rivers") for b in "abcdefghijklmnop"]
-    found = themescope.find_themes(texts, settings={"sample": 10, "subsamples": 1})
-    assert isinstance(found.encoder, SentenceModel) and found.encoder.name == "thematic-wikipedia-2-for-lists"
-    found.save(tmp_path)
-    assert (Themes.load(tmp_path).predict(texts).labels == found.predict(texts).labels).all()
-    if found.by_density:
-        assert found.stability(samples=2).shape == (len(found.themes),)
-        Themes.load(tmp_path, Subjects())
-        with pytest.raises(DataError, match="Themes of a list depend on their model"):
-            Themes.load(tmp_path, Subjects()).stability()
-
-
-def test_a_notebook_shows_a_table() -> None:
-    found = themescope.find_themes([*TEXTS, "<b>Tax</b> & tax", None], Subjects(), 3, invalid="drop")
-    html = found.rename({0: "<i>"})._repr_html_()
-    assert html.count("<tr>") == 4 and "1 left out (no text)" in html and "3 themes of 13 sentences" in html
-    assert "<i>" not in html and "&lt;i&gt;" in html and "<b>" not in html
-
-
-def test_a_figure_has_a_trace_of_each_theme(themes: Themes) -> None:
+def test_a_table_a_figure_a_tree_and_a_bar_show_the_themes(themes: Themes, capsys: pytest.CaptureFixture[str]) -> None:
     figure = themes.plot()
     assert [trace.name for trace in figure.data] == [theme.name for theme in themes.themes]
     assert [len(trace.x) for trace in figure.data] == [5, 4, 3]
     assert sorted(figure.data[0].text) == sorted(TEXTS[:5])
-
-
-def test_the_tree_joins_the_themes(themes: Themes) -> None:
     tree = themes.hierarchy()
     assert tree.shape == (2, 4) and tree[-1, 3] == 3 and (np.diff(tree[:, 2]) >= 0).all()
-
-
-def test_a_bar_shows_the_progress(capsys: pytest.CaptureFixture[str]) -> None:
     themescope.find_themes(TEXTS, Subjects(), 3, show_progress_bar=True)
     assert "naming the themes" in capsys.readouterr().err
+    found = themescope.find_themes([*TEXTS, "<b>Tax</b> & tax", None], Subjects(), 3, invalid="drop")
+    html = found.rename({0: "<i>"})._repr_html_()
+    assert html.count("<tr>") == 4 and "1 left out (no text)" in html and "3 themes of 13 sentences" in html
+    assert "<i>" not in html and "&lt;i&gt;" in html and "<b>" not in html

@@ -19,13 +19,10 @@ def test_split_ignores_unicode_form_and_underscores(title):
     assert title_bucket(title.replace(" ", "_")) == title_bucket(title)
 
 
-def test_buckets_of_known_titles_never_change():
+def test_buckets_of_known_titles_never_change_and_shares_are_eighty_ten_ten():
     """Published splits depend on these numbers; they were computed with coreutils' ``b2sum -l 64``."""
     assert [title_bucket(t) for t in ("Adelaide", "Black Market", "Café")] == [608, 893, 31]
     assert 0 <= title_bucket("\ud800") < 1_000
-
-
-def test_shares_are_eighty_ten_ten():
     counts = Counter(split_of_title(f"Article {i}") for i in range(20_000))
     assert abs(counts[Split.TRAIN] / 20_000 - 0.8) < 0.01
     assert abs(counts[Split.VALIDATION] / 20_000 - 0.1) < 0.01
@@ -54,11 +51,13 @@ def test_only_the_middle_of_a_long_message_is_left_out():
 NOBODY = "~nobody-of-that-name/vectors.txt"
 
 
-def test_a_tilde_is_the_home_folder(monkeypatch, tmp_path):
+def test_a_tilde_is_the_home_folder_also_of_an_encoder(monkeypatch, tmp_path):
     for variable in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(variable, str(tmp_path))
     assert expand_home("~/x") == tmp_path / "x"
     assert expand_home("a/~b") == Path("a/~b") and expand_home(Path("/c")) == Path("/c")
+    with pytest.raises(ConfigError, match="There is no home folder '~nobody-of-that-name'"):
+        load_word_vectors(f"distilled:{NOBODY}")
 
 
 @pytest.mark.parametrize("read", [expand_home, load_word_vectors, model_folder])
@@ -67,11 +66,6 @@ def test_the_home_of_nobody_is_told_with_the_path(read):
     with pytest.raises(ConfigError) as refused:
         read(NOBODY)
     assert str(refused.value).startswith(said)
-
-
-def test_so_is_that_of_an_encoder():
-    with pytest.raises(ConfigError, match="There is no home folder '~nobody-of-that-name'"):
-        load_word_vectors(f"distilled:{NOBODY}")
 
 
 @pytest.mark.parametrize(

@@ -91,12 +91,9 @@ def test_a_lower_offset_never_gives_fewer_clusters() -> None:
     assert found == sorted(found)
 
 
-def test_equal_clusters_without_noise_have_one_dimension_less_than_clusters() -> None:
+def test_the_effective_number_is_that_of_equal_clusters_whatever_scale_rotation_and_format() -> None:
     for k in (2, 5, 30):
         assert effective_themes(np.repeat(np.eye(k), 50, axis=0)) == pytest.approx(k - 1, rel=0.02)
-
-
-def test_scale_rotation_and_format_do_not_change_the_effective_number() -> None:
     x, _ = planted(8)
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(96, 96)))[0]
     lengths = np.random.default_rng(1).uniform(0.5, 2, size=(len(x), 1))

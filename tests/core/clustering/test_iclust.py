@@ -107,21 +107,15 @@ def test_temperature_rewards_unbalance() -> None:
     assert sizes[1] > sizes[0]
 
 
-def test_zero_rows_are_similar_to_nothing() -> None:
+def test_zero_rows_columns_of_few_rows_and_too_many_items() -> None:
     x = np.zeros((4, 3))
     x[:2] = [[3, 0, 0], [2, 0, 0]]
     expected = np.zeros((4, 4))
     expected[:2, :2] = 1.0
     np.testing.assert_allclose(cosine_matrix(x), expected)
     np.testing.assert_allclose(cosine_matrix(sparse.csr_array(x)), expected)
-
-
-def test_columns_that_all_rows_use_and_such_that_few_use_give_the_same_products():
     rng = np.random.default_rng(0)
     x = np.hstack([rng.normal(size=(30, 12)), rng.normal(size=(30, 40)) * (rng.random((30, 40)) < 0.05)])
     np.testing.assert_allclose(gram_matrix(sparse.csr_array(x)), x @ x.T, atol=1e-12)
-
-
-def test_limits_are_said() -> None:
     with pytest.raises(DataError, match="too many"):
         check_items(MOST_ITEMS + 1, 2)

@@ -17,12 +17,15 @@ TEXTS = [
 ]
 
 
-def test_a_group_is_named_by_its_own_words() -> None:
+def test_a_group_is_named_by_its_own_words_or_keeps_a_given_name() -> None:
     fine, coarse = np.array([0, 0, 1, 1, 2, 2], np.int32), np.array([0, 0, 0, 0, 1, 1], np.int32)
     parts, groups = level_names(TEXTS, [fine, coarse])
     assert groups == ["video games · children", "boxing · sport"]
     assert "violent" in parts[0] and "train" in parts[1]
     assert not {"video", "games", "children"} & set(" ".join(parts[:2]).split())
+    parts, groups = level_names(TEXTS, [fine, coarse], given={1: ["1. Training with games", "2. Ring"]})
+    assert groups == ["1. Training with games", "2. Ring"]
+    assert "train" not in parts[1] and "games" not in parts[0]
 
 
 def test_names_have_the_capitals_of_the_texts() -> None:
@@ -35,19 +38,13 @@ def test_names_have_the_capitals_of_the_texts() -> None:
     assert level_names(texts, [np.array([0, 0, 1, 1], np.int32)]) == [["Achilles · poem", "BBC · fees"]]
 
 
-def test_given_names_are_kept_and_their_words_not_repeated() -> None:
-    fine, coarse = np.array([0, 0, 1, 1, 2, 2], np.int32), np.array([0, 0, 0, 0, 1, 1], np.int32)
-    parts, groups = level_names(TEXTS, [fine, coarse], given={1: ["1. Training with games", "2. Ring"]})
-    assert groups == ["1. Training with games", "2. Ring"]
-    assert "train" not in parts[1] and "games" not in parts[0]
-
-
-@given(st.lists(st.tuples(st.text(max_size=30), st.integers(0, 5)), max_size=40))
-def test_any_texts_have_names(rows: list[tuple[str, int]]) -> None:
+@given(st.lists(st.tuples(st.text(max_size=60), st.integers(0, 5)), max_size=40))
+def test_any_texts_have_words_and_names(rows: list[tuple[str, int]]) -> None:
     labels = np.array([label for _, label in rows], dtype=np.int32)
     names = level_names([text for text, _ in rows], [labels, labels // 2])
     assert [len(level) for level in names] == [labels.max(initial=-1) + 1, (labels // 2).max(initial=-1) + 1]
     assert all(isinstance(name, str) for level in names for name in level)
+    assert not any(map(str.isspace, "".join(word.key for text, _ in rows for word in read(text))))
 
 
 def named(*groups: list[str], words: int = 3) -> list[tuple[str, ...]]:
@@ -58,13 +55,19 @@ def named(*groups: list[str], words: int = 3) -> list[tuple[str, ...]]:
 OTHER = ["Trade and aid", "Trade, not aid", "Aid is trade"]
 
 
-def test_phrases_have_no_plurals_beside_them_and_are_shown_as_they_are_written() -> None:
+def test_phrases_are_whole_without_plurals_and_as_they_are_written() -> None:
     words = named(["Video games are fun", "A video game is violent", "Old video games again"], OTHER)
     assert words[0][0] == "video games"
     assert theme_names([*words, (), words[0]])[2:] == ["theme 3", f"{theme_names(words)[0]} (4)"]
     speech = ["The freedom of speech in Gaza", "Freedom of speech is a right", "Some limit freedom of speech for all"]
     words = named([*speech, "Gaza is near", "They left Gaza"], OTHER)
     assert words[0][:2] == ("freedom of speech", "Gaza")
+    pipeline, other = named(
+        ["The Keystone XL Pipeline leaks", "We fight the Keystone XL Pipeline", "No Keystone XL Pipeline here",
+         "Oil flows in the Keystone XL Pipeline", "A pipeline costs money"],
+        ["The Milky Way is a galaxy", "We see the Milky Way", "Stars of the Milky Way shine", "Our Milky Way is old"],
+    )  # fmt: skip
+    assert pipeline[0] == "Keystone XL Pipeline" and other[0] == "Milky Way"
 
 
 def test_nothing_is_said_twice() -> None:
@@ -76,7 +79,7 @@ def test_nothing_is_said_twice() -> None:
     assert named(["", "of the"], ["Trade"]) == [(), ("trade",)]
 
 
-def test_a_name_is_no_verb_adjective_or_clause() -> None:
+def test_a_name_is_no_verb_adjective_or_clause_but_the_noun_that_all_share() -> None:
     welfare, crime = named(
         ["Welfare creates dependence", "Welfare creates poverty", "Does welfare make people lazy?", "welfare is bad",
          "They say that welfare creates new dependence", "The state should reduce welfare"],
@@ -86,18 +89,6 @@ def test_a_name_is_no_verb_adjective_or_clause() -> None:
     assert welfare[0] == "welfare" and crime[0] == "crime"
     words = {word for name in (welfare, crime) for phrase in name for word in phrase.split()}
     assert words.isdisjoint(["creates", "reduce", "reduces", "reduced", "use", "accepted", "individual", "bad", "lazy"])
-
-
-def test_phrases_are_whole() -> None:
-    pipeline, other = named(
-        ["The Keystone XL Pipeline leaks", "We fight the Keystone XL Pipeline", "No Keystone XL Pipeline here",
-         "Oil flows in the Keystone XL Pipeline", "A pipeline costs money"],
-        ["The Milky Way is a galaxy", "We see the Milky Way", "Stars of the Milky Way shine", "Our Milky Way is old"],
-    )  # fmt: skip
-    assert pipeline[0] == "Keystone XL Pipeline" and other[0] == "Milky Way"
-
-
-def test_the_noun_that_all_share_names_a_theme_of_verbs() -> None:
     lost, stolen = named(
         ["I lost my card", "My card got lost", "Lost the card yesterday", "The card is lost"],
         ["Block my card", "Can you block the card?", "Please block this card now", "I want to block a card"],
@@ -116,11 +107,15 @@ def test_a_word_of_most_or_of_a_single_sentence_names_nothing() -> None:
     assert "der" not in " ".join(names).split()
 
 
-def test_texts_without_a_common_word_are_named_by_the_central_one() -> None:
+def test_texts_without_a_common_word_are_named_by_a_short_central_one() -> None:
     texts = ["Oops, wrong door!", "Blood in Boston", "Bridgman is out", "An alternate act"]
     (words,) = named(texts)
     assert theme_names([words], [texts]) == ["Oops, wrong door!"]
     assert theme_names([("blood",)], [[*texts, "More blood"]]) == ["blood"]
+    answers = [["Don't know", "I know nothing"], ["A bank", "Banks"]]
+    assert theme_names([["know"], ["bank"]], answers) == ["Don't know", "bank"]
+    assert theme_names([[], ["bank"]], [["I really do not know that at all " * 2], ["A bank"]]) == ["theme 1", "bank"]
+    assert theme_names([["know"], ["bank"]]) == ["know", "bank"]
 
 
 def test_a_short_text_that_says_what_many_say_is_the_name() -> None:
@@ -215,13 +210,6 @@ def test_twins_are_told_apart() -> None:
     assert names[0][0] == names[1][0] == "bus" and len(set(names)) == 3 and all(len(name) > 1 for name in names[:2])
 
 
-def test_a_short_central_text_is_the_name_where_words_say_nothing() -> None:
-    texts = [["Don't know", "I know nothing"], ["A bank", "Banks"]]
-    assert theme_names([["know"], ["bank"]], texts) == ["Don't know", "bank"]
-    assert theme_names([[], ["bank"]], [["I really do not know that at all " * 2], ["A bank"]]) == ["theme 1", "bank"]
-    assert theme_names([["know"], ["bank"]]) == ["know", "bank"]
-
-
 STOP = frozenset(["i", "it", "is", "we", "they", "the", "to", "and", "us", "in", "of"])
 HALVES = {"n't", "don", "doesn", "couldn", "ca", "wo", "ll", "ve", "re", "'s", "'ve", "t", "s"}
 
@@ -242,10 +230,14 @@ def test_a_contraction_is_no_word_and_no_half_of_one(text: str) -> None:
     assert {key.lower() for key in keys(text)} <= {"know", "known"}
 
 
-def test_other_words_with_an_apostrophe_are_whole() -> None:
+def test_words_with_an_apostrophe_are_whole_and_remains_of_markup_are_none() -> None:
     assert " ".join(keys("O'Brien left Europe's roads in five o'clock")) == "o'brien left europe road five o'clock"
     women = read("We want women's rights")
     assert joined([word for word in women if word.written not in ("we", "want")]) == "women's rights"
+    text = 'R&amp;D &amp;nbsp; &quot;gas&quot; & amp ; oil<br /><a href="x">coal</a> quot 2 < 3'
+    assert keys(text) == ["r&d", "gas", "oil", "coal"]
+    assert keys("See https://a.org/b, www.a.b, mail a.b@c.de, @joe, bbc.co.uk #Climate") == ["see", "mail", "climate"]
+    assert keys("He left.The end") == ["left", "end"]
 
 
 @given(st.lists(st.sampled_from(["don't", "food", "couldn’t", "ca n't", "it 's", "they'll", "We've", "won't", "TV"])))
@@ -278,13 +270,6 @@ def test_words_of_two_characters_count_where_they_are_written_in_capitals_or_not
     assert keys("OIL PRICES UP IN THE EU") == ["oil", "price", "eu"]
 
 
-def test_remains_of_markup_and_addresses_are_no_words() -> None:
-    text = 'R&amp;D &amp;nbsp; &quot;gas&quot; & amp ; oil<br /><a href="x">coal</a> quot 2 < 3'
-    assert keys(text) == ["r&d", "gas", "oil", "coal"]
-    assert keys("See https://a.org/b, www.a.b, mail a.b@c.de, @joe, bbc.co.uk #Climate") == ["see", "mail", "climate"]
-    assert keys("He left.The end") == ["left", "end"]
-
-
 def test_turkish_small_letters_and_suffixes_of_names() -> None:
     texts = ["İstanbul'da IŞIK", "Irmak ılık", "Isparta'nın suyu"]
     assert [keys(text, *texts, languages="en tr") for text in texts] == [["istanbul", "ışık"], ["ırmak", "ılık"],
@@ -315,25 +300,24 @@ def test_japanese_compounds_are_split_where_their_parts_occur() -> None:
     assert (words[0][0], words[1][0]) == ("言論の自由", "電車")
 
 
-@given(st.text(max_size=60))
-def test_any_text_has_words(text: str) -> None:
-    for word in read(text):
-        assert not any(map(str.isspace, word.key))
-
-
 PRESIDENTS = [
     f"{country}总统{deed}" for country in ("美国", "法国", "巴西", "印度") for deed in ("访华", "选举", "辞职", "讲话")
 ]
 OTHERS = ["昨天下雨", "火车晚点", "面包涨价", "学生放假", "河水上涨", "医院关闭", "球队获胜", "歌手道歉"]
 
 
-def test_unspaced_texts_are_split_into_whole_words() -> None:
+def test_texts_in_chinese_and_thai_are_split_into_whole_words_that_name_themes() -> None:
     words = unspaced_words([*PRESIDENTS, *OTHERS])
     assert "总统" in words and "国总" not in words
     assert split("西班牙总统", words) == [("西班牙", True), ("总统", True)]
     words = {"总统": 5, "美国": 4}
     assert split("美国总统林志玲", words) == [("美国", True), ("总统", True), ("林志玲", True)]
     assert split("甲总统乙丙丁戊己", words) == [("甲", False), ("总统", True), ("乙丙丁戊己", False)]
+    thai = [f"{country}เลือกตั้ง{deed}" for country in ("ไทย", "ลาว", "จีน") for deed in ("วันนี้", "ใหม่", "แล้ว")]
+    labels = np.repeat([0, 1], [len(PRESIDENTS), len(thai)]).astype(np.int32)
+    chinese_name, thai_name = theme_words([*PRESIDENTS, *thai], labels, 2)
+    assert any("总统" in word for word in chinese_name) and not any(word in ("国总", "统访") for word in chinese_name)
+    assert any("เลือกตั้ง" in word for word in thai_name)
 
 
 def test_thai_words_keep_their_marks_also_beside_japanese_ones() -> None:
@@ -354,11 +338,3 @@ def test_the_pieces_are_the_text(parts: list[str], text: str) -> None:
     assert "".join(piece for piece, _ in pieces) == text and all(piece for piece, _ in pieces)
     assert all(sum(part.count(word) for part in parts) >= 3 for word in words)
     assert words == unspaced_words(parts[::-1])
-
-
-def test_themes_in_chinese_and_thai_have_names_of_whole_words() -> None:
-    thai = [f"{country}เลือกตั้ง{deed}" for country in ("ไทย", "ลาว", "จีน") for deed in ("วันนี้", "ใหม่", "แล้ว")]
-    labels = np.repeat([0, 1], [len(PRESIDENTS), len(thai)]).astype(np.int32)
-    chinese_name, thai_name = theme_words([*PRESIDENTS, *thai], labels, 2)
-    assert any("总统" in word for word in chinese_name) and not any(word in ("国总", "统访") for word in chinese_name)
-    assert any("เลือกตั้ง" in word for word in thai_name)

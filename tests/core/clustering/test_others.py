@@ -42,11 +42,15 @@ def test_ten_starts_are_as_good_as_scikit_learns(id: str) -> None:
     assert np.mean(ratios) < 1.01
 
 
-def test_spherical_assigns_by_cosine_to_the_normalised_sum() -> None:
+def test_spherical_assigns_by_cosine_and_an_empty_cluster_is_given_the_farthest_item() -> None:
     x = unit_rows(data())
     labels = REGISTRY.build("kmeans-spherical").fit_predict(x, 5, 0)
     centres = unit_rows(np.stack([x[labels == c].sum(axis=0) for c in range(5)]))
     np.testing.assert_array_equal((x @ centres.T).argmax(axis=1), labels)
+    x = np.array([[0.0], [0.1], [0.2], [9.0]])
+    labels = np.zeros(4, np.int64)
+    kernels.lloyd_from(gram_matrix(x), labels, 2, 10, False)
+    assert labels.tolist() == [0, 0, 0, 1]
 
 
 def test_greedy_seeding_starts_lower_than_plain() -> None:
@@ -60,13 +64,6 @@ def test_greedy_seeding_starts_lower_than_plain() -> None:
             totals.append(distances.min(axis=1).sum())
         found[name] = np.mean(totals)
     assert found["greedy"] < found["plain"]
-
-
-def test_empty_clusters_are_given_the_farthest_item() -> None:
-    x = np.array([[0.0], [0.1], [0.2], [9.0]])
-    labels = np.zeros(4, np.int64)
-    kernels.lloyd_from(gram_matrix(x), labels, 2, 10, False)
-    assert labels.tolist() == [0, 0, 0, 1]
 
 
 def groups(n: int = 90, k: int = 4, dim: int = 12, noise: float = 0.6, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -93,13 +90,10 @@ def test_spectral_is_scikit_learns() -> None:
     assert adjusted_rand_score(truth, ours) > 0.9
 
 
-def test_the_neighbourhood_graph_is_symmetric_with_leading_eigenvalue_1() -> None:
+def test_spectral_of_many_items_agrees_with_all_eigenvectors_of_the_graph() -> None:
     graph = neighbour_graph(cosine_matrix(groups()[0]), 5)
     assert np.allclose(graph, graph.T) and (graph >= 0).all()
     assert np.linalg.eigvalsh(graph)[-1] == pytest.approx(1.0)
-
-
-def test_spectral_of_many_items_agrees_with_all_eigenvectors() -> None:
     x, truth = groups(1_600, noise=0.8)
     assert adjusted_rand_score(truth, REGISTRY.build("spectral").fit_predict(x, 4, 0)) > 0.95
 

@@ -32,13 +32,15 @@ def test_what_differs_in_meaning_stays_different(one: str, other: str) -> None:
     assert text_key(one) != text_key(other)
 
 
-def test_a_text_is_represented_by_its_most_frequent_spelling() -> None:
+def test_a_text_is_represented_by_its_most_frequent_spelling_and_finds_the_others() -> None:
     found = distinct_texts(["B", "NO", "no", "No.", "No.", "a"])
     assert found.rows.tolist() == [5, 0, 3]
     assert found.place.tolist() == [1, 2, 2, 2, 2, 0]
     assert found.counts.tolist() == [1, 1, 4]
     assert found.frequent(5) == ((3, 4),)
     assert distinct_texts(["NO", "no"]).rows.tolist() == [1]
+    texts = {3: "A  dog.", 5: "a dog.", 8: "A dog", 13: "A dog barks", 17: "A cat."}
+    assert with_duplicates(np.array([3]), texts).tolist() == [3, 5, 8]
 
 
 def test_frequent_answers_that_are_unlike_the_others_are_left_out() -> None:
@@ -92,8 +94,3 @@ def test_the_order_of_rows_does_not_matter(texts: list[str], random: object) -> 
     for number, mean in enumerate(means):
         assert np.allclose(mean, x[one.place == number].mean(axis=0), atol=1e-6)
     assert np.allclose(one.vectors(sparse.csr_array(x)).toarray(), means)
-
-
-def test_duplicates_are_found_without_case_spaces_and_outer_punctuation() -> None:
-    texts = {3: "A  dog.", 5: "a dog.", 8: "A dog", 13: "A dog barks", 17: "A cat."}
-    assert with_duplicates(np.array([3]), texts).tolist() == [3, 5, 8]

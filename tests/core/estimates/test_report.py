@@ -176,7 +176,7 @@ def test_all_labels_give_the_logistic_regression_of_the_labels() -> None:
     assert found.corrected == found.people
 
 
-def test_too_few_labels_missing_values_and_a_perfect_column() -> None:
+def test_too_few_labels_missing_values_and_columns_that_cannot_be_used() -> None:
     units, columns, _ = study(np.random.default_rng(3), 60)
     year = np.where(np.arange(60) < 4, np.nan, columns["year"])
     found = regression(units, columns | {"year": year})
@@ -186,9 +186,6 @@ def test_too_few_labels_missing_values_and_a_perfect_column() -> None:
     units, _, truth = study(np.random.default_rng(3), 500)
     found = regression(CodedUnits(truth, units.codes, np.ones(500)), {"same": truth})
     assert found.people is None and "perfectly" in found.warnings[0]
-
-
-def test_refuses_columns_that_it_cannot_use() -> None:
     units, _, _ = study(np.random.default_rng(3), 100)
     with pytest.raises(DataError, match="'a' has 3 values for 100 units"):
         regression(units, {"a": np.ones(3)})

@@ -47,28 +47,34 @@ def test_labels_that_are_not_sampled_at_random_are_told_or_left_out() -> None:
     assert found.warnings == ("7 labels were not sampled at random and left out.",)
 
 
-def test_too_few_labels_to_tell() -> None:
+def test_too_few_labels_to_tell_and_units_that_cannot_be_used() -> None:
     units = Study(labels=8).draw(np.random.default_rng(1))
     found = share(units)
     assert found.people is None and found.corrected is None and found.machine is not None
     assert "Too few labels to tell: 8 sampled labels in 8 documents" in found.warnings[0]
     same = replace(Study(labels=50, documents=1, per_document=100)).draw(np.random.default_rng(1))
     assert "50 sampled labels in 1 document" in share(same).warnings[0]
+    labels = np.array([1.0, 0.0, np.nan])
+    with pytest.raises(DataError, match="2 codes"):
+        CodedUnits(labels, np.ones(2))
+    with pytest.raises(DataError, match="between 0 and 1"):
+        CodedUnits(labels, np.array([0, 1, np.nan]))
+    with pytest.raises(DataError, match="probability 0"):
+        CodedUnits(labels, None, np.zeros(3))
+    with pytest.raises(DataError, match="no units"):
+        share(CodedUnits(labels, None), np.zeros(3, dtype=bool))
 
 
-def test_without_a_machine_the_corrected_share_is_peoples() -> None:
-    units = Study().draw(np.random.default_rng(1))
-    found = share(CodedUnits(units.labels, None, units.probabilities))
-    assert found.machine is None and found.corrected == found.people and found.tuning == 0
-
-
-def test_groups() -> None:
+def test_groups_and_units_without_a_machine() -> None:
     units = Study(labels=600, per_document=2).draw(np.random.default_rng(1))
     groups = np.array(["B", "A", ""])[np.arange(6000) % 3].tolist()
     found = shares(units, groups)
     assert [one.name for one in found] == ["A", "B"]
     assert found[0] == share(units, np.arange(6000) % 3 == 1, "A")
     assert found[0].units == 2000 and 150 < found[0].labels < 250
+    units = Study().draw(np.random.default_rng(1))
+    found = share(CodedUnits(units.labels, None, units.probabilities))
+    assert found.machine is None and found.corrected == found.people and found.tuning == 0
 
 
 def test_difference_of_two_groups() -> None:
@@ -121,15 +127,3 @@ def test_open_units_count_with_the_labels_that_make_a_share_lowest_and_highest()
     of = composition(left, part)
     assert (of.least, of.most) == tuple(composition(x, part).corrected for x in (outside, inside))
     assert found.least.value < found.corrected.value < found.most.value and of.least.value < of.most.value
-
-
-def test_refuses_what_it_cannot_use() -> None:
-    labels = np.array([1.0, 0.0, np.nan])
-    with pytest.raises(DataError, match="2 codes"):
-        CodedUnits(labels, np.ones(2))
-    with pytest.raises(DataError, match="between 0 and 1"):
-        CodedUnits(labels, np.array([0, 1, np.nan]))
-    with pytest.raises(DataError, match="probability 0"):
-        CodedUnits(labels, None, np.zeros(3))
-    with pytest.raises(DataError, match="no units"):
-        share(CodedUnits(labels, None), np.zeros(3, dtype=bool))

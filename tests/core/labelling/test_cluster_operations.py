@@ -48,7 +48,7 @@ def test_re_clustering_a_part_changes_nothing_outside_it(numbers: list[int], pla
         assert after.clusters[number].name == before.clusters[number].name
 
 
-def test_the_part_with_most_sentences_continues_a_cluster_and_others_stay_in_its_theme() -> None:
+def test_the_part_with_most_sentences_continues_a_cluster_and_no_sub_theme_is_lost() -> None:
     p = made()
     ids = p.members(2)
     after = done(p, op.recluster(p, [("Wars", ids[:1]), ("War", ids[1:])], 5, [2]))
@@ -58,10 +58,6 @@ def test_the_part_with_most_sentences_continues_a_cluster_and_others_stay_in_its
         op.recluster(after, [("a", ids[:1])], 6, [2])
     with pytest.raises(DataError, match="each with sentences"):
         op.recluster(p, [("a", ids), ("b", ids)], 6)
-
-
-def test_clusters_that_become_one_part_leave_no_empty_cluster_and_no_lost_sub_theme() -> None:
-    p = made()
     ids = np.concatenate([p.members(1), p.members(4)])
     after = done(p, op.recluster(p, [("Both", ids)], 5))
     assert parents(after) == {2: None, 3: None, 4: None}

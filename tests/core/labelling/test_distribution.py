@@ -98,9 +98,9 @@ SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=12).map(lambda found: 
 ALLOCATIONS = st.sampled_from([Allocation.PROPORTIONAL, Allocation.EQUAL])
 
 
-@given(SIZES, ALLOCATIONS, st.data())
+@given(SIZES, ALLOCATIONS, st.integers(0, 9), st.data())
 def test_every_stratum_is_drawn_from_and_the_numbers_add_up(
-    sizes: np.ndarray, allocation: Allocation, data: st.DataObject
+    sizes: np.ndarray, allocation: Allocation, seed: int, data: st.DataObject
 ) -> None:
     number = data.draw(st.integers(len(sizes), int(sizes.sum())))
     drawn = allocate(sizes, number, allocation)
@@ -114,15 +114,7 @@ def test_every_stratum_is_drawn_from_and_the_numbers_add_up(
         full = drawn == sizes
         rest = drawn[~full]
         assert len(rest) == 0 or rest.max() - rest.min() <= 1
-
-
-@given(SIZES, ALLOCATIONS, st.integers(0, 9), st.data())
-def test_a_sample_has_exactly_the_units_of_each_stratum(
-    sizes: np.ndarray, allocation: Allocation, seed: int, data: st.DataObject
-) -> None:
     strata = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
-    number = data.draw(st.integers(len(sizes), int(sizes.sum())))
-    drawn = allocate(sizes, number, allocation)
     found = draw(strata, drawn, seed)
     assert (np.diff(found.rows) > 0).all() and len(found.rows) == number
     assert (np.bincount(strata[found.rows], minlength=len(sizes)) == found.drawn).all()

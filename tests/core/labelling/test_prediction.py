@@ -49,24 +49,18 @@ def test_no_mistake_on_held_out_labels_is_no_proof_of_none() -> None:
         assert code.precision.low < code.precision.value == 1 > code.f1.low
 
 
-def test_few_labels_reach_the_rest_over_neighbours() -> None:
+def test_few_labels_are_enough_for_few_or_many_codes() -> None:
     probabilities, truth, _ = learned(15, noise=0.5)
     assert (probabilities.argmax(1) == truth).mean() > 0.9
-
-
-def test_many_codes_with_a_label_each_are_learned_without_a_warning() -> None:
     x, texts, _ = drawn(60)
     classifier, _ = learn(x[:12], texts[:12], np.arange(12) // 2 * 2, np.arange(12), x[12:], texts[12:])
     assert classifier.probabilities(x[12:], texts[12:]).shape == (48, 6)
 
 
-def test_labelled_texts_without_known_words_are_as_frequent_as_their_codes() -> None:
-    nothing = sparse.csr_array((6, 1_000))
-    found = _Regression(nothing, np.array([0, 0, 0, 0, 1, 1]), 1.0)(nothing[:2], 2)
+def test_texts_and_vectors_without_information_are_not_sure() -> None:
+    empty = sparse.csr_array((6, 1_000))
+    found = _Regression(empty, np.array([0, 0, 0, 0, 1, 1]), 1.0)(empty[:2], 2)
     assert np.allclose(found, [2 / 3, 1 / 3], atol=0.01)
-
-
-def test_vectors_without_information_are_not_sure() -> None:
     x, _, codes = drawn(200)
     nothing = np.random.default_rng(1).normal(size=x.shape).astype(np.float32)
     classifier, report = learn(nothing[:80], ["x"] * 80, codes[:80], np.arange(80), nothing[80:], ["x"] * 120)

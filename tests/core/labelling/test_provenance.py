@@ -8,18 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from themescope.core.labelling import changes
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import (
-    ChangeSet,
-    EntryChange,
-    Field,
-    Kind,
-    SentenceChanges,
-    Step,
-    apply,
-    difference,
-    undo_state,
-)
 from themescope.core.labelling.operations import Operation, OperationKind
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, start
 from themescope.core.labelling.provenance import (
@@ -44,38 +34,33 @@ class Written:
     """A labelling with its history, in memory."""
 
     first: Partition
-    log: list[tuple[Step, ChangeSet]] = field(default_factory=list)
+    log: list[tuple[changes.Step, changes.ChangeSet]] = field(default_factory=list)
     states: list[Partition] = field(default_factory=list)
 
     @property
     def now(self) -> Partition:
         return self.states[-1] if self.states else self.first
 
-    def write(self, kind: Kind, about: Operation, person: str, target: int | None = None) -> Step:
+    def write(self, kind: changes.Kind, about: Operation, person: str, target: int | None = None) -> changes.Step:
         id = len(self.log) + 1
         when = NOON + timedelta(minutes=id)
         of = about.kind.value, about.summary, person, when, target
-        step = Step(id, kind, *of, coder=about.coder if kind is Kind.DO else "")
-        self.states.append(apply(self.now, about.change_set))
+        step = changes.Step(id, kind, *of, coder=about.coder if kind is changes.Kind.DO else "")
+        self.states.append(changes.apply(self.now, about.change_set))
         self.log.append((step, about.change_set))
         return step
 
-    def do(self, make: Callable[[Partition], Operation], person: str = "Anna") -> Step:
-        return self.write(Kind.DO, make(self.now), person)
+    def do(self, make: Callable[[Partition], Operation], person: str = "Anna") -> changes.Step:
+        return self.write(changes.Kind.DO, make(self.now), person)
 
-    def undo(self, target: int, person: str = "Anna") -> Step:
+    def again(self, target: int, inverse: bool = False) -> Operation:
+        """What redoing a step does, or undoing it."""
         step, change_set = self.log[target - 1]
-        about = Operation(OperationKind(step.operation), step.summary, change_set.inverse())
-        return self.write(Kind.UNDO, about, person, target)
+        return Operation(OperationKind(step.operation), step.summary, change_set.inverse() if inverse else change_set)
 
-    def redo(self, target: int, person: str = "Anna") -> Step:
-        step, change_set = self.log[target - 1]
-        return self.write(Kind.REDO, Operation(OperationKind(step.operation), step.summary, change_set), person, target)
-
-    def back(self, target: int, person: str = "Anna", recorded: bool = True) -> Step:
+    def back(self, target: int) -> Operation:
         then = self.states[target - 1] if target else self.first
-        about = op.back(self.now, then, back_to(self.log[target - 1][0] if target else None))
-        return self.write(Kind.DO, about, person, target if recorded else None)
+        return op.back(self.now, then, back_to(self.log[target - 1][0] if target else None))
 
     def found(self, *approvals: Approval) -> Provenance:
         return provenance(self.now, uniform(self.first, RUN), self.log, approvals)
@@ -98,8 +83,12 @@ def moved(ids: list[int], numbers: list[int], sure: list[float] | None = None) -
         after[rows] = numbers
         changed = rows[after[rows] != p.numbers[rows]]
         probability = None if sure is None else np.array(sure)[np.isin(rows, changed)]
-        change = SentenceChanges(Field.CLUSTER, p.ids[changed], p.numbers[changed], after[changed], probability)
-        return Operation(OperationKind.RECLUSTER, "moved", ChangeSet((change,)) if len(changed) else ChangeSet(), "m")
+        change = changes.SentenceChanges(
+            changes.Field.CLUSTER, p.ids[changed], p.numbers[changed], after[changed], probability
+        )
+        return Operation(
+            OperationKind.RECLUSTER, "moved", changes.ChangeSet((change,)) if len(changed) else changes.ChangeSet(), "m"
+        )
 
     return make
 
@@ -115,13 +104,13 @@ def test_a_move_by_hand_is_human_and_a_reclustering_is_a_machine_s() -> None:
     assert w.makers() == [HUMAN, MACHINE, MACHINE, START]
     assert [w.found().cells(row)[2] for row in range(4)] == [None, 0.75, 0.5, None]
     assert w.found().judged.tolist() == [True, False, False, False]
-    w.undo(2)
+    w.write(changes.Kind.UNDO, w.again(2, inverse=True), "Anna", 2)
     assert w.makers() == [HUMAN, START, HUMAN, START] and np.isnan(w.found().probability).all()
-    w.redo(2)
+    w.write(changes.Kind.REDO, w.again(2), "Anna", 2)
     assert w.makers() == [HUMAN, MACHINE, MACHINE, START] and w.found().cells(1)[2] == 0.75
     w.do(lambda p: op.unassign(p, np.array([0])))
     assert w.makers()[0] == NONE
-    w.back(1)
+    w.write(changes.Kind.DO, w.back(1), "Anna", 1)
     assert w.makers() == [HUMAN, START, HUMAN, START]
 
 
@@ -138,10 +127,10 @@ def test_the_sentences_of_a_question_are_judged_and_others_only_moved() -> None:
     w = written(1, 1, 1, 2)
 
     def make(p: Partition) -> Operation:
-        after = apply(p, moved([0, 1], [2, 2])(p).change_set)
+        after = changes.apply(p, moved([0, 1], [2, 2])(p).change_set)
         entered = op.entries(OperationKind.ANSWER, "", [])
-        answer = EntryChange(EntryKind.ANSWER, "000001", None, Entry({"answer": "yes"}, (0, 3)))
-        change_set = ChangeSet((*difference(p, after), *entered.change_set, answer))
+        answer = changes.EntryChange(EntryKind.ANSWER, "000001", None, Entry({"answer": "yes"}, (0, 3)))
+        change_set = changes.ChangeSet((*changes.difference(p, after), *entered.change_set, answer))
         return Operation(OperationKind.ANSWER, "→ two", change_set)
 
     w.do(make)
@@ -167,7 +156,7 @@ def test_going_back_in_a_history_of_version_0_2_is_recognised_by_its_summary() -
         w = written(1, 1, 2)
         w.do(lambda p: op.assign(p, np.array([0]), 3))
         w.do(moved([0, 1], [2, 2]))
-        w.back(target, recorded=False)
+        w.write(changes.Kind.DO, w.back(target), "Anna")
         assert w.makers() == expected
 
 
@@ -197,7 +186,7 @@ def test_any_sequence_of_steps_is_as_in_a_simple_model(numbers: list[int], data:
     for _ in range(data.draw(st.integers(1, 12))):
         person = data.draw(st.sampled_from(["Anna", "Ben"]))
         ids = sorted(data.draw(st.sets(st.integers(0, N - 1), min_size=1)))
-        state = undo_state([step for step, _ in w.log], person)
+        state = changes.undo_state([step for step, _ in w.log], person)
         what = data.draw(st.sampled_from(["assign", "unassign", "recluster", "merge", "back", "undo", "redo"]))
         target = 0
         if what == "assign":
@@ -218,31 +207,27 @@ def test_any_sequence_of_steps_is_as_in_a_simple_model(numbers: list[int], data:
             result = {i: (into if n == one else n, *by) for i, (n, *by) in table.items()}
         elif what == "back" and w.log:
             target = data.draw(st.integers(0, len(w.log)))
-            then = w.states[target - 1] if target else w.first
-            about = op.back(w.now, then, "")
+            about = w.back(target)
             result = {i: after[target][i] if after[target][i][0] != table[i][0] else table[i] for i in table}
         elif what == "undo" and state.undoable:
             target = state.undoable[-1]
-            step, change_set = w.log[target - 1]
-            about = Operation(OperationKind(step.operation), "", change_set.inverse())
-            touched = change_set.sentences().tolist()
-            result = table | {i: before[target][i] for i in touched}
+            about = w.again(target, inverse=True)
+            result = table | {i: before[target][i] for i in about.change_set.sentences().tolist()}
         elif what == "redo" and state.redoable:
             target = state.redoable[-1]
-            step, change_set = w.log[target - 1]
-            about = Operation(OperationKind(step.operation), "", change_set)
+            about = w.again(target)
             kept = {i: (done[target][i][0], *table[i][1:]) for i in table}
-            given_by = kept if step.operation == OperationKind.MERGE else done[target]
-            result = table | {i: given_by[i] for i in change_set.sentences().tolist()}
+            given_by = kept if about.kind is OperationKind.MERGE else done[target]
+            result = table | {i: given_by[i] for i in about.change_set.sentences().tolist()}
         else:
             continue
         if not about.change_set:
             continue
         try:
-            apply(w.now, about.change_set)
+            changes.apply(w.now, about.change_set)
         except Exception:
             continue  # another person's change is in the way, so nothing is written
-        kind = {"undo": Kind.UNDO, "redo": Kind.REDO}.get(what, Kind.DO)
+        kind = {"undo": changes.Kind.UNDO, "redo": changes.Kind.REDO}.get(what, changes.Kind.DO)
         step = w.write(kind, about, person, target if what in ("undo", "redo", "back") else None)
         of = target if what == "redo" else step.id
         before[of], done[of], table = dict(table), dict(result), result

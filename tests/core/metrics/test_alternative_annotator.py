@@ -73,13 +73,18 @@ def test_a_machine_as_good_as_people_passes_a_bad_one_fails_and_few_labels_do_no
     assert "the most is 9" in found.reason and found.people[0].p is None
 
 
-def test_units_that_a_person_or_the_others_have_not_judged() -> None:
+def test_units_that_a_person_or_the_others_have_not_judged_and_one_person() -> None:
     *people, machine = codings(60, [0.2, 0.2, 0.2, 0.2])
     people[0] = people[0][:20] + [None] * 40
     people[1] = people[1][:50] + [None] * 10
     people[2] = people[2][:45] + [None] * 15
     found = alternative_annotator_test(people, [None, *machine[1:]])
     assert [one.units for one in found.people] == [19, 44, 44]
+    one, other = codings(20, [0.1, 0.1])
+    with pytest.raises(DataError, match="at least two people"):
+        alternative_annotator_test([one], other)
+    with pytest.raises(DataError, match="different numbers"):
+        alternative_annotator_test([one, other[:3]], other)
 
 
 def test_several_codes_a_unit_are_compared_by_jaccard() -> None:
@@ -119,11 +124,3 @@ def test_exact_p_is_that_of_all_samples() -> None:
         chance = {-1: share, 0: 1 - 2 * share - epsilon, 1: share + epsilon}
         largest = max(largest, sum(np.prod([chance[x] for x in row]) for row in extreme.tolist()))
     assert _exact_p(2, 1, n, epsilon) == pytest.approx(largest)
-
-
-def test_refuses_one_person_and_different_lengths() -> None:
-    one, other = codings(20, [0.1, 0.1])
-    with pytest.raises(DataError, match="at least two people"):
-        alternative_annotator_test([one], other)
-    with pytest.raises(DataError, match="different numbers"):
-        alternative_annotator_test([one, other[:3]], other)

@@ -24,15 +24,12 @@ def test_equal_texts_score_one_and_empty_ones_nothing():
     assert (counts.recall, counts.precision, counts.f1) == (0.0, 0.0, 0.0)
 
 
-def test_references_are_averaged_by_their_words():
+def test_references_are_averaged_by_their_words_of_which_only_the_first_count():
     long = " ".join(f"word{i}" for i in range(100))
     short = " ".join(f"other{i}" for i in range(50))
     counts = rouge_1(" ".join(f"word{i}" for i in range(50)), [long, short], PAPER)
     assert (counts.hits, counts.total, counts.compared) == (50, 150, 100)
     assert counts.recall == pytest.approx(50 / 150) and counts.precision == pytest.approx(0.5)
-
-
-def test_only_the_first_words_count_on_both_sides():
     text = " ".join(f"w{i}" for i in range(150))
     assert rouge_1(text, [text], PAPER).total == 100
     assert rouge_1(text, [text], RougeSettings(words=0)).total == 150
@@ -49,15 +46,11 @@ def test_switches_and_stop_words():
 
 
 @given(TEXT, TEXT)
-def test_bounds_and_symmetry(a, b):
+def test_bounds_symmetry_and_equality_to_the_rouge_score_package(a, b):
     there, back = rouge_1(a, [b], PAPER), rouge_1(b, [a], PAPER)
     assert 0 <= there.hits <= min(there.total, there.compared)
     assert there.recall == back.precision and there.f1 == back.f1
     assert rouge_1(a, [b, b], PAPER).recall == there.recall
-
-
-@given(TEXT, TEXT)
-def test_equal_to_the_rouge_score_package(a, b):
     for settings in (PLAIN, STEMMED):
         assert_equal(a, b, settings)
 

@@ -31,7 +31,7 @@ def test_every_size_gives_finite_points(n: int) -> None:
     assert 0.0 <= faithfulness(x, points) <= 1.0
 
 
-def test_every_seed_has_a_map_of_its_own_and_values_must_be_finite() -> None:
+def test_every_seed_has_a_map_of_its_own_of_finite_values_by_cached_functions() -> None:
     _, x = clusters(150)
     np.testing.assert_array_equal(project(x, FAST, 3, SILENT), project(x, FAST, 3, SILENT))
     assert not np.array_equal(project(x, FAST, 3, SILENT), project(x, FAST, 4, SILENT))
@@ -39,9 +39,10 @@ def test_every_seed_has_a_map_of_its_own_and_values_must_be_finite() -> None:
     x[3, 3] = np.inf
     with pytest.raises(DataError, match="not finite"):
         project(x, FAST, 0, SILENT)
+    assert load_umap().smooth_knn_dist.stats.cache_path
 
 
-def test_components_of_equal_rows_have_the_same_places_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_rows_have_the_same_places_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their eigenvectors are not determined; where the solver finds none at all, the start is a random one."""
     x = np.repeat(np.eye(6, 8, dtype=np.float32), 16, axis=0)
     points = project(x, FAST, 0, SILENT)
@@ -49,6 +50,12 @@ def test_components_of_equal_rows_have_the_same_places_each_time(monkeypatch: py
     np.testing.assert_array_equal(project(x, FAST, 0, SILENT), points)
     monkeypatch.setattr(sparse.linalg, "eigsh", lambda graph, k, **options: (np.zeros(k), np.full((96, k), np.nan)))
     assert np.isfinite(project(x, FAST, 0, SILENT)).all()
+    for x in (np.ones((30, 5), np.float32), np.zeros((30, 5), np.float32)):
+        assert np.isfinite(project(x, FAST, 0, SILENT)).all()
+    for values in (0.0, 1.0):
+        wide = sparse.csr_array(([values], ([3], [7])), shape=(120, 200), dtype=np.float32)
+        wide.eliminate_zeros()
+        assert np.isfinite(project(wide, FAST, 0, SILENT)).all()
 
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
@@ -60,35 +67,22 @@ def test_clusters_stay_together(metric: str) -> None:
     assert (truth[distances.argmin(axis=1)] == truth).mean() > 0.98
 
 
-def test_sparse_rows_and_components_first() -> None:
+def test_sparse_rows_are_reduced_to_components_without_columns_of_no_value() -> None:
     _, x = clusters(120)
     points = project(sparse.csr_array(x * (x > 0)), UmapConfig(epochs=30, reduce_to=10), 0, SILENT)
     assert np.isfinite(points).all() and 0.3 < faithfulness(sparse.csr_array(x), points) < 1.0
     reduced = project(x, UmapConfig(epochs=30, reduce_to=10, reduce_above=100), 0, SILENT)
     assert not np.array_equal(reduced, project(x, UmapConfig(epochs=30, reduce_to=10), 0, SILENT))
-
-
-def test_components_of_sparse_rows_do_not_depend_on_columns_without_values() -> None:
-    """Rows of rank 3 keep their distances, and another row with a value elsewhere is where its known part is."""
     rng = np.random.default_rng(0)
     few = sparse.csr_array(rng.random((30, 3)) @ rng.random((3, 9)))
     wide = sparse.csr_array((few.data, few.indices * 1_000 + 7, few.indptr), shape=(30, 100_000))
     reduction = Reduction.fit(wide, UmapConfig(reduce_to=5, metric="euclidean"), 0)
-    reduced = reduction.apply(wide)
-    assert reduced.shape == (30, 5)
-    np.testing.assert_allclose(pdist(reduced), pdist(few.toarray()), atol=1e-4)
+    components = reduction.apply(wide)
+    assert components.shape == (30, 5)
+    np.testing.assert_allclose(pdist(components), pdist(few.toarray()), atol=1e-4)
     further = wide[[3]].tolil()
     further[0, 99] = 5.0
-    np.testing.assert_allclose(reduction.apply(further.tocsr()), reduced[[3]], atol=1e-5)
-
-
-def test_equal_and_zero_rows() -> None:
-    for x in (np.ones((30, 5), np.float32), np.zeros((30, 5), np.float32)):
-        assert np.isfinite(project(x, FAST, 0, SILENT)).all()
-    for values in (0.0, 1.0):
-        wide = sparse.csr_array(([values], ([3], [7])), shape=(120, 200), dtype=np.float32)
-        wide.eliminate_zeros()
-        assert np.isfinite(project(wide, FAST, 0, SILENT)).all()
+    np.testing.assert_allclose(reduction.apply(further.tocsr()), components[[3]], atol=1e-5)
 
 
 def test_faithfulness_of_the_plane_itself_and_of_noise() -> None:
@@ -160,7 +154,3 @@ def test_a_fitted_map_places_a_shard_the_same_in_any_process() -> None:
     assert fitted((0, x[:0])).shape == (0, 2)
     again = fitted((0, x[:1]))  # a sentence of the sample comes back near its place
     assert ((again - fitted.at[:1]) ** 2).sum() < ((fitted.at - fitted.at.mean(axis=0)) ** 2).sum(axis=1).mean()
-
-
-def test_compiled_functions_of_umap_learn_are_cached_on_disk() -> None:
-    assert load_umap().smooth_knn_dist.stats.cache_path

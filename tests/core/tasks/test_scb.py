@@ -14,7 +14,7 @@ def build(articles: list[ArticleSentences], splits: tuple[Split, ...] = EVERY, s
     return build_scb(articles, ScbRules(**settings), seed, splits)
 
 
-def test_takes_all_sentences_of_sections_with_three() -> None:
+def test_takes_all_sentences_within_the_token_bounds_of_sections_with_three() -> None:
     source = article("X", *(section(n, 2) for n in "ABCDE"), section("Small", 1), section("References", 3))
     items, counts = build([source])
     texts = {s.id: s for s in source.sentences}
@@ -24,9 +24,6 @@ def test_takes_all_sentences_of_sections_with_three() -> None:
     assert items[0].truth.dtype == np.int32 and items[0].sentence_ids.dtype == np.int64
     assert counts["table"]["ours"]["sentences"] == 20 and counts["table"]["published"] == PUBLISHED
     assert counts["table"]["ours"].keys() == PUBLISHED.keys()
-
-
-def test_sentences_outside_the_token_bounds_do_not_count() -> None:
     short = Section("Short", 2, (Paragraph("", (words("a"), words("b"), "Too short.")),))
     source = article("X", *(section(n, 2) for n in "ABCDE"), short)
     assert len(set(build([source])[0][0].truth)) == 5
@@ -42,31 +39,20 @@ def test_number_of_sections(sections: int, paragraphs: int, reason: str | None) 
     assert counts["articles"]["dropped"] == ({reason: 1} if reason else {})
 
 
-def test_number_of_sentences_and_openers() -> None:
+def test_number_of_sentences_openers_and_top_sections() -> None:
     source = article("X", *(section(n, 1, follow=2) for n in "ABCDE"))
     assert build([source])[1]["articles"]["dropped"] == {"too_few_sentences": 1}
     assert len(build([source], min_sentences=15)[0]) == 1
     items, _ = build([plain("X", 6, 4)], openers_only=True)
     assert len(items[0].sentence_ids) == 24
     assert build([plain("X", 6, 2)], openers_only=True)[0] == []
-
-
-def test_top_sections_are_named_by_their_heading() -> None:
     parts = [s for n in "ABCDE" for s in (section(n, 1), section(f"{n}1", 1, level=3))]
     source = article("X", *parts)
-    items, _ = build([source], sections="top")
-    assert sorted(set(items[0].truth)) == [1, 3, 5, 7, 9]
+    tops, _ = build([source], sections="top")
+    assert sorted(set(tops[0].truth)) == [1, 3, 5, 7, 9]
 
 
-def test_only_the_wanted_splits() -> None:
-    articles = [plain(f"Title {i}", 5, 2, id=i) for i in range(60)]
-    items, counts = build(articles, (Split.TEST,))
-    test = {a.article_id for a in articles if a.split is Split.TEST}
-    assert {item.article_id for item in items} == test
-    assert counts["articles"]["dropped"] == {"other_split": 60 - len(test)}
-
-
-def test_the_sample_is_seeded_and_independent_of_order() -> None:
+def test_the_sample_of_the_wanted_splits_is_seeded_and_independent_of_order() -> None:
     articles = [plain(f"Title {i}", 5, 2, id=i) for i in range(40)]
 
     def taken(source: list[ArticleSentences], seed: int) -> list[int]:
@@ -76,6 +62,11 @@ def test_the_sample_is_seeded_and_independent_of_order() -> None:
     assert len(taken(articles, 0)) == 10 and taken(articles, 0) != taken(articles, 1)
     more = [item.article_id for item in build(articles, seed=0, max_articles=20)[0]]
     assert set(taken(articles, 0)) < set(more)
+    articles = [plain(f"Title {i}", 5, 2, id=i) for i in range(60)]
+    items, counts = build(articles, (Split.TEST,))
+    test = {a.article_id for a in articles if a.split is Split.TEST}
+    assert {item.article_id for item in items} == test
+    assert counts["articles"]["dropped"] == {"other_split": 60 - len(test)}
 
 
 def test_as_given_takes_everything_and_nothing_may_qualify() -> None:

@@ -16,21 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from themescope.core.errors import ReadError
+from themescope.core.labelling.codebook import qda_project as qda
 from themescope.core.labelling.codebook.entries import TEXTS, PortableCode, clean_text, one_line
-from themescope.core.labelling.codebook.qda_project import (
-    QDE,
-    ProjectHead,
-    QdaSpan,
-    Spans,
-    TextSource,
-    codebook,
-    headings,
-    layout,
-    located,
-    read_codebook,
-    sections,
-    write_project,
-)
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
 from themescope.core.labelling.provenance import Maker, Source
 from themescope.core.types import Sentence
@@ -73,29 +60,29 @@ def by_name(codes: list[PortableCode]) -> dict[str, PortableCode]:
 
 @given(code_lists())
 def test_a_codebook_follows_the_schema_and_comes_back(codes: list[PortableCode]) -> None:
-    written = codebook(codes, "seed")
+    written = qda.codebook(codes, "seed")
     valid("Codebook", written)
-    assert by_name(read_codebook(io.BytesIO(written), "x.qdc")) == by_name(codes)
+    assert by_name(qda.read_codebook(io.BytesIO(written), "x.qdc")) == by_name(codes)
 
 
 @st.composite
-def source_lists(draw: st.DrawFn) -> list[TextSource]:
+def source_lists(draw: st.DrawFn) -> list[qda.TextSource]:
     found = []
     for title in draw(st.lists(name, max_size=2, unique=True)):
         content = draw(text)
         ends = sorted(draw(st.lists(st.integers(0, len(content)), max_size=4, unique=True)))
         selections = [
-            QdaSpan(start, end, draw(st.sampled_from([(), ("0",)])), draw(text), draw(st.booleans()))
+            qda.QdaSpan(start, end, draw(st.sampled_from([(), ("0",)])), draw(text), draw(st.booleans()))
             for start, end in pairwise(ends)
         ]
-        found.append(TextSource(title, content, selections, tuple(draw(st.lists(name, max_size=2)))))
+        found.append(qda.TextSource(title, content, selections, tuple(draw(st.lists(name, max_size=2)))))
     return found
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(code_lists(), source_lists())
 def test_a_project_follows_the_schema_and_comes_back(
-    tmp_path: Path, codes: list[PortableCode], sources: list[TextSource]
+    tmp_path: Path, codes: list[PortableCode], sources: list[qda.TextSource]
 ) -> None:
     path = tmp_path / "p.qdpx"
     first = next(code.name for code in codes if not code.theme)
@@ -107,9 +94,9 @@ def test_a_project_follows_the_schema_and_comes_back(
         for s in sources
     ]
     with path.open("wb") as out:
-        write_project(out, ProjectHead("P & <p>", codes, [ana, Maker(Source.HUMAN)], "seed"), named)
+        qda.write_project(out, qda.ProjectHead("P & <p>", codes, [ana, Maker(Source.HUMAN)], "seed"), named)
     with zipfile.ZipFile(path) as archive:
-        valid("Project", archive.read(QDE))
+        valid("Project", archive.read(qda.QDE))
         assert len(archive.namelist()) >= 1 + len(sources)
     with ProjectReader(path) as project:
         assert by_name(project.codes) == by_name(codes)
@@ -120,10 +107,10 @@ def test_a_project_follows_the_schema_and_comes_back(
 
 def test_the_same_labelling_gives_the_same_ids() -> None:
     codes = [PortableCode("A", texts={"definition": "one"}), PortableCode("B", "A")]
-    first, second = codebook(codes, "seed"), codebook([PortableCode("A"), PortableCode("B", "A")], "seed")
+    first, second = qda.codebook(codes, "seed"), qda.codebook([PortableCode("A"), PortableCode("B", "A")], "seed")
     ids = re.compile(rb'guid="([^"]+)"')
     assert ids.findall(first) == ids.findall(second) and len(set(ids.findall(first))) == 2
-    assert ids.findall(first) != ids.findall(codebook(codes, "other"))
+    assert ids.findall(first) != ids.findall(qda.codebook(codes, "other"))
 
 
 OTHER_PROGRAM = """<?xml version="1.0" encoding="utf-8"?>
@@ -157,13 +144,13 @@ def zipped(path: Path, files: dict[str, str | bytes]) -> Path:
 
 
 def test_a_project_of_another_program(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "a.qdpx", {QDE: OTHER_PROGRAM, "Sources/a1.TXT": "Hello there."})
+    path = zipped(tmp_path / "a.qdpx", {qda.QDE: OTHER_PROGRAM, "Sources/a1.TXT": "Hello there."})
     with ProjectReader(path) as project:
         named = [(code.name, code.theme) for code in project.codes]
         assert named == [("Work", ""), ("Pay", "Work"), ("Pay / Late", "Work")]
         assert project.codes[0].texts == {"definition": "all about work", "notes": "a memo"}
         assert [*project.sources()] == [
-            TextSource("one", "Hello there.", [QdaSpan(0, 5, ("2",), maker=Maker(Source.IMPORTED))])
+            qda.TextSource("one", "Hello there.", [qda.QdaSpan(0, 5, ("2",), maker=Maker(Source.IMPORTED))])
         ]
         assert project.account.skipped == {"picture": 1}
 
@@ -174,15 +161,15 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><Project 
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({QDE: BOMB}, "document type or entities"),
-        ({QDE: '<!DOCTYPE x SYSTEM "file:///etc/passwd"><Project/>'}, "document type or entities"),
-        ({QDE: "<Project>"}, "not well-formed"),
-        ({QDE: "<CodeBook/>"}, "not with a project"),
+        ({qda.QDE: BOMB}, "document type or entities"),
+        ({qda.QDE: '<!DOCTYPE x SYSTEM "file:///etc/passwd"><Project/>'}, "document type or entities"),
+        ({qda.QDE: "<Project>"}, "not well-formed"),
+        ({qda.QDE: "<CodeBook/>"}, "not with a project"),
         ({"other.txt": "a"}, "no project.qde"),
-        ({QDE: "<a>" * 60 + "</a>" * 60}, "begins with"),
-        ({QDE: "<Project>" + "<a>" * 60 + "</a>" * 60 + "</Project>"}, "more than 50 elements"),
-        ({QDE: "<Project/>", "sources/a.txt": b"a" * 12_000_000}, "which is too much"),
-        ({QDE: OTHER_PROGRAM.replace('"0"', '"x"'), "sources/A1.txt": "a"}, "no position"),
+        ({qda.QDE: "<a>" * 60 + "</a>" * 60}, "begins with"),
+        ({qda.QDE: "<Project>" + "<a>" * 60 + "</a>" * 60 + "</Project>"}, "more than 50 elements"),
+        ({qda.QDE: "<Project/>", "sources/a.txt": b"a" * 12_000_000}, "which is too much"),
+        ({qda.QDE: OTHER_PROGRAM.replace('"0"', '"x"'), "sources/A1.txt": "a"}, "no position"),
     ],
 )
 def test_a_bad_project_is_refused_with_a_sentence(tmp_path: Path, files: dict[str, str], problem: str) -> None:
@@ -194,16 +181,16 @@ def test_a_bad_project_is_refused_with_a_sentence(tmp_path: Path, files: dict[st
 @pytest.mark.parametrize(
     ("files", "reason"),
     [
-        ({QDE: OTHER_PROGRAM}, "text that is not in the archive"),
+        ({qda.QDE: OTHER_PROGRAM}, "text that is not in the archive"),
         (
-            {QDE: OTHER_PROGRAM.replace("internal://A1.txt", "absolute:///etc/passwd")},
+            {qda.QDE: OTHER_PROGRAM.replace("internal://A1.txt", "absolute:///etc/passwd")},
             "text that is not in the archive",
         ),
         (
-            {QDE: OTHER_PROGRAM.replace("internal://A1.txt", "internal://../../A1.txt")},
+            {qda.QDE: OTHER_PROGRAM.replace("internal://A1.txt", "internal://../../A1.txt")},
             "text that is not in the archive",
         ),
-        ({QDE: OTHER_PROGRAM, "sources/A1.txt": b"\xff\xfe\xff"}, "text that is not in UTF-8"),
+        ({qda.QDE: OTHER_PROGRAM, "sources/A1.txt": b"\xff\xfe\xff"}, "text that is not in UTF-8"),
     ],
 )
 def test_a_text_that_cannot_be_read_is_left_out_alone(tmp_path: Path, files: dict[str, str], reason: str) -> None:
@@ -222,7 +209,9 @@ def test_many_notes_that_name_one_file_hold_its_text_once(tmp_path: Path) -> Non
     qde = OTHER_PROGRAM.split("<Notes>")[0] + notes + "</Project>"
     qde = qde.replace("</TextSource>", selections + "</TextSource>")
     tracemalloc.start()
-    with ProjectReader(zipped(tmp_path / "a.qdpx", {QDE: qde, "sources/A1.txt": "It rained. " * 80_000})) as project:
+    with ProjectReader(
+        zipped(tmp_path / "a.qdpx", {qda.QDE: qde, "sources/A1.txt": "It rained. " * 80_000})
+    ) as project:
         (source,) = project.sources()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -231,26 +220,22 @@ def test_many_notes_that_name_one_file_hold_its_text_once(tmp_path: Path) -> Non
     assert peak < 200_000_000, "300 copies of the text are 264 MB"
 
 
-def test_a_note_in_a_large_file_is_left_out_and_counted(tmp_path: Path) -> None:
+def test_a_note_in_a_large_file_and_a_second_source_of_a_text_are_left_out_and_counted(tmp_path: Path) -> None:
     qde = OTHER_PROGRAM.replace("><PlainTextContent>a memo</PlainTextContent>", " plainTextPath='internal://A1.txt'>")
-    with ProjectReader(zipped(tmp_path / "a.qdpx", {QDE: qde, "sources/A1.txt": "a" * 1_000_001})) as project:
+    with ProjectReader(zipped(tmp_path / "a.qdpx", {qda.QDE: qde, "sources/A1.txt": "a" * 1_000_001})) as project:
         assert "notes" not in project.codes[0].texts
         assert project.account.skipped == {"picture": 1, "text of more than 1 MB": 1}
-
-
-def test_a_text_is_read_for_one_source_only(tmp_path: Path) -> None:
     source = re.search(r" <TextSource.*</TextSource>", OTHER_PROGRAM, re.DOTALL)
-    assert source is not None
     again = source[0].replace('"one"', '"two"').replace("A1.txt", "a1.TXT")
     qde = OTHER_PROGRAM.replace(source[0], source[0] + again)
-    with ProjectReader(zipped(tmp_path / "a.qdpx", {QDE: qde, "Sources/a1.TXT": "Hello there."})) as project:
+    with ProjectReader(zipped(tmp_path / "a.qdpx", {qda.QDE: qde, "Sources/a1.TXT": "Hello there."})) as project:
         assert [source.name for source in project.sources()] == ["one"]
         lost = {"source with the text of another one": 1, "coded passage of a text that is not read": 1}
         assert project.account.skipped == {"picture": 1, **lost}
 
 
 def test_damage_is_refused(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "a.qdpx", {QDE: OTHER_PROGRAM})
+    path = zipped(tmp_path / "a.qdpx", {qda.QDE: OTHER_PROGRAM})
     whole = path.read_bytes()
     for size in (0, 10, len(whole) // 2):
         path.write_bytes(whole[:size])
@@ -263,7 +248,7 @@ def test_damage_is_refused(tmp_path: Path) -> None:
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         with zipfile.ZipFile(path, "w", method) as archive:
             archive.writestr("sources/A1.txt", "".join(f"Line {i * i}. " for i in range(500)))
-            archive.writestr(QDE, OTHER_PROGRAM)
+            archive.writestr(qda.QDE, OTHER_PROGRAM)
         content = bytearray(path.read_bytes())
         content[60:120] = bytes(60)
         path.write_bytes(content)
@@ -278,7 +263,7 @@ def test_a_codebook_without_codes_or_with_entities_is_refused() -> None:
         (BOMB.encode(), "entities"),
     ):
         with pytest.raises(ReadError, match=problem):
-            read_codebook(io.BytesIO(content), "x.qdc")
+            qda.read_codebook(io.BytesIO(content), "x.qdc")
 
 
 def sentences(*texts: str) -> list[Sentence]:
@@ -288,10 +273,10 @@ def sentences(*texts: str) -> list[Sentence]:
 @given(st.lists(text, min_size=1, max_size=7), st.lists(text, min_size=3, max_size=3))
 def test_every_sentence_is_at_its_position(texts: list[str], titles: list[str]) -> None:
     listed, named = sentences(*texts), dict(enumerate(titles))
-    whole, spans = layout(named, listed)
+    whole, spans = qda.layout(named, listed)
     assert [whole[start:end] for start, end in spans] == texts
-    assert located(named, listed, whole) == spans
-    found = Spans(spans)
+    assert qda.located(named, listed, whole) == spans
+    found = qda.Spans(spans)
     for row, (start, end) in enumerate(spans):
         assert row in [at for at, _ in found.covered(start, end)]
         if texts[row]:
@@ -301,24 +286,21 @@ def test_every_sentence_is_at_its_position(texts: list[str], titles: list[str]) 
 @given(st.lists(name, min_size=1, max_size=5, unique=True), st.lists(name, max_size=3, unique=True))
 def test_sections_come_back_from_the_text(texts: list[str], titles: list[str]) -> None:
     listed, named = sentences(*texts), dict(enumerate(titles, 1))
-    whole, _ = layout(named, listed)
-    found = sections(whole, headings(named, listed))
-    assert [title for title, _ in found if title] == list(headings(named, listed))
+    whole, _ = qda.layout(named, listed)
+    found = qda.sections(whole, qda.headings(named, listed))
+    assert [title for title, _ in found if title] == list(qda.headings(named, listed))
     joined = " ".join(one_line(paragraph) for _, paragraphs in found for paragraph in paragraphs)
     assert set(titles) & set(texts) or joined == " ".join(texts)
 
 
-def test_positions_count_code_points_and_other_spaces_do_not_matter() -> None:
-    whole, spans = layout({0: "Title"}, sentences("😀 first.", "Second."))
+def test_positions_count_code_points_and_half_of_a_sentence_is_enough() -> None:
+    whole, spans = qda.layout({0: "Title"}, sentences("😀 first.", "Second."))
     assert whole == "Title\n\n😀 first. Second." and spans == [(7, 15), (16, 23)]
     listed = sentences("One two.", "Three.", "Not there.", "Four.")
-    assert located({}, listed, "One\r\n two.   Three.\r\n\r\nFour.") == [(0, 10), (13, 19), None, (23, 28)]
-    assert located({}, listed, "Another text.") is None
-
-
-def test_a_selection_counts_for_sentences_of_which_it_has_half() -> None:
-    spans = Spans([(0, 10), (11, 21), None, (22, 30)])
-    assert spans.covered(0, 10) == [(0, 10)]
-    assert spans.covered(4, 17) == [(0, 6), (1, 6)]
-    assert spans.covered(8, 13) == []
-    assert spans.covered(0, 29) == [(0, 10), (1, 10), (3, 7)]
+    assert qda.located({}, listed, "One\r\n two.   Three.\r\n\r\nFour.") == [(0, 10), (13, 19), None, (23, 28)]
+    assert qda.located({}, listed, "Another text.") is None
+    halves = qda.Spans([(0, 10), (11, 21), None, (22, 30)])
+    assert halves.covered(0, 10) == [(0, 10)]
+    assert halves.covered(4, 17) == [(0, 6), (1, 6)]
+    assert halves.covered(8, 13) == []
+    assert halves.covered(0, 29) == [(0, 10), (1, 10), (3, 7)]

@@ -55,14 +55,11 @@ def test_intervals_are_those_of_each_method_and_each_pair() -> None:
 PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
-def test_articles_weigh_as_much_as_they_have_triplets() -> None:
+def test_articles_weigh_as_much_as_they_have_triplets_and_a_single_one_makes_no_claims() -> None:
     values, sizes = np.array([[1.0, 0.5], [0.0, 0.5], [0.5, 0.25]]), np.array([10, 30, 10])
     found = compare_all(values, sizes)
     assert [e.value for e in found.estimates] == pytest.approx([0.3, 0.45])
     assert [e.n for e in found.estimates] == [3, 3]
-
-
-def test_a_single_method_and_a_single_article_make_no_claims() -> None:
     alone = compare_all(np.array([[0.5], [0.7]]))
     assert (len(alone.ps), alone.ranks(), alone.groups()) == (0, [(1, 1)], ["a"])
     one = compare_all(np.array([[0.5, 0.9]]))

@@ -7,7 +7,7 @@ from scipy import stats
 from themescope.core.metrics.statistics import holm, paired_test, signed_rank_ps
 
 
-def test_a_clear_difference_is_found_and_its_sign_is_kept() -> None:
+def test_a_clear_difference_is_found_and_noise_or_equality_is_none() -> None:
     rng = np.random.default_rng(0)
     b = rng.normal(size=200)
     a = b + 0.3 + rng.normal(scale=0.2, size=200)
@@ -15,28 +15,19 @@ def test_a_clear_difference_is_found_and_its_sign_is_kept() -> None:
     assert test.difference.low > 0.25 and test.difference.high < 0.35 and test.p < 1e-6
     back = paired_test(b, a)
     assert back.difference.value == pytest.approx(-test.difference.value) and back.p == pytest.approx(test.p)
-
-
-def test_noise_is_no_difference() -> None:
     rng = np.random.default_rng(1)
     ps = signed_rank_ps(rng.normal(size=(40, 200)))
     assert 0.01 <= np.mean(ps < 0.05) <= 0.1
-
-
-def test_equal_scores_have_p_1() -> None:
     test = paired_test([0.5, 0.5, 1.0], [0.5, 0.5, 1.0])
     assert (test.difference.value, test.p) == (0.0, 1.0)
     assert signed_rank_ps(np.zeros((3, 2))).tolist() == [1.0, 1.0]
 
 
-def test_groups_count_once() -> None:
+def test_groups_count_once_and_small_samples_are_exact() -> None:
     a, groups = np.repeat([1.0, 0.0, 1.0, 1.0], 50), np.repeat([7, 8, 9, 10], 50)
     test = paired_test(a, np.full(200, 0.4), groups)
     assert test.difference.n == 4
     assert test.p == paired_test([1.0, 0.0, 1.0, 1.0], np.full(4, 0.4)).p > 0.1
-
-
-def test_without_ties_small_samples_are_exact() -> None:
     assert signed_rank_ps([[1.0], [2.0], [3.0], [4.0], [5.0]])[0] == pytest.approx(2 / 2**5)
 
 

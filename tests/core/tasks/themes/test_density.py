@@ -35,10 +35,18 @@ def test_groups_of_different_sizes_are_found_and_counted_also_in_a_list_of_a_hun
     assert found is not None and AdjustedRandIndex(MetricConfig()).score(truth, found.labels) > 0.9
 
 
-def test_groups_that_run_into_each_other_are_said_to_do_so() -> None:
+def test_where_there_is_no_density_or_no_clear_number_of_groups_it_is_said() -> None:
     x, _ = planted((60, 60, 60), noise=3.0)
     found = dense_groups(x, LISTS, 0, SILENT)
     assert found is None or ("No grouping is clear" in found.reason and (found.k, found.interval) == (6, (3, 9)))
+    x, _ = planted((40, 40), noise=0.5)
+    assert dense_groups(x, DEFAULT_CALIBRATION, 0, SILENT) is None
+    assert dense_groups(x[: LEAST - 1], LISTS, 0, SILENT) is None
+    assert dense_groups(sparse.csr_array(x), LISTS, 0, SILENT) is None
+    assert dense_groups(np.ones((80, 4), np.float32), LISTS, 0, SILENT) is None
+    x = np.random.default_rng(0).normal(size=(2_000, 24)).astype(np.float32)
+    found = [dense_groups(part, LISTS, 0, SILENT) for part in (x[:300], x)]
+    assert [one.k for one in found if one is not None] == [7, 9]
 
 
 def test_an_article_is_told_from_a_list_by_its_vectors_and_its_words() -> None:
@@ -48,20 +56,6 @@ def test_an_article_is_told_from_a_list_by_its_vectors_and_its_words() -> None:
     assert is_article([told] * 120, alike, LISTS) and not is_article([told] * 120, apart, LISTS)
     for answer in ("Too expensive for what it is.", f"I think that {told.lower()}"):
         assert not is_article([answer] * 120, alike, LISTS), "answers to one question are on one subject, too"
-
-
-def test_the_number_of_unclear_themes_hardly_grows_with_the_list() -> None:
-    x = np.random.default_rng(0).normal(size=(2_000, 24)).astype(np.float32)
-    found = [dense_groups(part, LISTS, 0, SILENT) for part in (x[:300], x)]
-    assert [one.k for one in found if one is not None] == [7, 9]
-
-
-def test_where_there_is_no_density() -> None:
-    x, _ = planted((40, 40), noise=0.5)
-    assert dense_groups(x, DEFAULT_CALIBRATION, 0, SILENT) is None
-    assert dense_groups(x[: LEAST - 1], LISTS, 0, SILENT) is None
-    assert dense_groups(sparse.csr_array(x), LISTS, 0, SILENT) is None
-    assert dense_groups(np.ones((80, 4), np.float32), LISTS, 0, SILENT) is None
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import silhouette_score
 
+from tests.core.clustering.test_correlation import planted as planted_clusters
 from tests.core.reports import Watched
 from themescope.core.clustering.inputs import PairCalibration
 from themescope.core.errors import Cancelled, ConfigError, DataError
@@ -31,14 +32,6 @@ def planted(sizes: tuple[int, ...] = (24, 22, 20, 18), noise: float = 0.3) -> tu
     pairs = [" ".join(random.permutation(WORDS[t].split())[:2]) for t in truth]
     texts = [f"{name}: the {pair} of these" for name, pair in zip(names, pairs, strict=False)]
     return texts, vectors, truth
-
-
-def wide(k: int, each: int = 30) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Sentences of ``k`` themes in 96 dimensions, most of whose variance is noise."""
-    random = np.random.default_rng(k)
-    truth = np.repeat(np.arange(k), each)
-    centres = np.linalg.qr(random.normal(size=(96, 96)))[0][:k]
-    return [], centres[truth] + 0.05 * random.normal(size=(len(truth), 96)), truth
 
 
 def found(**settings: object) -> tuple[FoundThemes, np.ndarray, list[str]]:
@@ -81,7 +74,7 @@ def test_a_given_number_is_kept_and_needs_no_reason() -> None:
     assert sum(t.size for t in themes.themes) == 84
 
 
-def test_words_that_sentences_share_tell_themes_apart_where_the_model_cannot() -> None:
+def test_shared_words_tell_themes_apart_where_the_model_cannot_with_its_weight_or_a_given_one() -> None:
     texts, _, truth = planted()
     blind = np.random.default_rng(0).normal(size=(len(truth), 12)).astype(np.float32)
     with_words, without = (
@@ -90,11 +83,6 @@ def test_words_that_sentences_share_tell_themes_apart_where_the_model_cannot() -
     )
     assert (with_words == truth).all()
     assert (without != truth).any()
-
-
-def test_the_weight_of_shared_words_is_that_of_the_model_unless_it_is_given() -> None:
-    texts, _, truth = planted()
-    blind = np.random.default_rng(0).normal(size=(len(truth), 12)).astype(np.float32)
     config, own = ThemesConfig(k=4, most=3, subsamples=1), PairCalibration(shared=50.0)
     of_the_model = find_themes(texts, blind, config, 0, SILENT, own)
     given = find_themes(texts, blind, replace(config, shared=50.0), 0, SILENT)
@@ -152,38 +140,31 @@ def test_silhouette_and_fits_are_means_over_pairs() -> None:
     assert other[0] == pytest.approx(max(cosines[0, truth == c].mean() for c in (1, 2, 3)), abs=1e-5)
 
 
-def test_candidates_surround_the_number_and_stay_below_the_number_of_sentences() -> None:
+def test_the_suggestion_keeps_to_its_limits_and_that_of_a_sample_is_the_same() -> None:
     assert candidates(2, 4) == (2,)
     assert candidates(3, 4) == (2, 3)
     assert {20, 58, 174} <= set(candidates(58, 1_000)) or {19, 58, 174} <= set(candidates(58, 1_000))
     assert max(candidates(200, 300)) == 200
     assert measure(np.eye(6), candidates(2, 6), 1, 0, SILENT).ks == (2,)
-
-
-@pytest.mark.parametrize("k", [2, 5, 12, 40])
-def test_the_number_of_planted_themes_is_suggested_within_its_interval(k: int) -> None:
-    _, vectors, _ = wide(k)
-    found = suggest(vectors, EXACT, 200, 0)
-    assert found.low <= k <= found.high
-    assert abs(found.k - k) <= max(1, 0.15 * k)
-    assert f"About {found.k} themes" in found.reason
-
-
-def test_a_sample_suggests_as_many_themes_as_the_whole_list() -> None:
-    _, vectors, _ = wide(40)
-    sample = vectors[np.random.default_rng(0).permutation(len(vectors))[: len(vectors) // 2]]
-    whole, part = (suggest(x, EXACT, 200, 0).k for x in (vectors, sample))
-    assert abs(whole - part) <= 6
-
-
-def test_the_suggestion_keeps_to_its_limits() -> None:
-    _, vectors, _ = wide(40)
+    vectors, _ = planted_clusters(40)
     limited = suggest(vectors, EXACT, 10, 0)
     assert (limited.k, limited.high) == (10, 10) and "limits the result to 10" in limited.reason
     few = suggest(vectors[:3], EXACT, 10, 0)
     assert (few.k, few.low, few.high) == (2, 2, 2) and "too few different sentences" in few.reason
     equal = suggest(np.ones((30, 4)), EXACT, 10, 0)
     assert equal.low == equal.k == 2
+    sample = vectors[np.random.default_rng(0).permutation(len(vectors))[: len(vectors) // 2]]
+    whole, part = (suggest(x, EXACT, 200, 0).k for x in (vectors, sample))
+    assert abs(whole - part) <= 6
+
+
+@pytest.mark.parametrize("k", [2, 5, 12, 40])
+def test_the_number_of_planted_themes_is_suggested_within_its_interval(k: int) -> None:
+    vectors, _ = planted_clusters(k)
+    found = suggest(vectors, EXACT, 200, 0)
+    assert found.low <= k <= found.high
+    assert abs(found.k - k) <= max(1, 0.15 * k)
+    assert f"About {found.k} themes" in found.reason
 
 
 def test_central_sentences_are_no_near_duplicates() -> None:

@@ -86,12 +86,7 @@ def test_a_level_has_everything_that_themes_have(themes: Themes) -> None:
             themes.level(wrong)
 
 
-def test_themes_without_parts_and_neighbours_have_one_level() -> None:
-    found = themescope.find_themes(TEXTS[8:14], Subjects(), 2)
-    assert found.levels == (2,) and found.level(0).themes == found.themes
-
-
-def test_frequent_answers_are_joined_with_nothing() -> None:
+def test_frequent_answers_are_joined_with_nothing_and_few_sentences_have_one_level() -> None:
     texts = [*TEXTS, *["Don't know"] * 40]
     config = ThemesConfig(subsamples=1, shared=0.0)
     found = find_themes(texts, Subjects().encode(texts), config, 0, SILENT, EXACT)
@@ -99,6 +94,8 @@ def test_frequent_answers_are_joined_with_nothing() -> None:
     assert len(found.coarser) and len(found.finer)
     for level in (*found.coarser, *found.finer):
         assert [theme.size for theme in level.themes if theme.name == "Don't know"] == [40]
+    one = themescope.find_themes(TEXTS[8:14], Subjects(), 2)
+    assert one.levels == (2,) and one.level(0).themes == one.themes
 
 
 def test_the_order_of_the_rows_changes_no_level(themes: Themes) -> None:

@@ -97,12 +97,14 @@ def test_a_repeated_answer_that_fits_nothing_is_a_theme_and_is_named(copies: int
     assert f"“No idea” ({copies}) is a theme of its own besides" in found.reason
 
 
-def test_one_text_is_one_theme() -> None:
+def test_one_text_is_one_theme_that_is_certain() -> None:
     found = find_themes(["River floods"] * 20, np.ones((20, 3), np.float32), CONFIG, 0, SILENT)
     assert [(theme.name, theme.size, theme.central) for theme in found.themes] == [("floods · river", 20, (0,))]
     assert found.frequent == ((0, 20),) and (found.margins > 0).all() and found.curves.ks == ()
     with pytest.raises(DataError, match="20 sentences with 1 different texts are too few for 3 themes"):
         find_themes(["River floods"] * 20, np.ones((20, 3), np.float32), ThemesConfig(k=3), 0, SILENT)
+    found = find_themes(["Yes"] * 7 + ["No"] * 5, np.eye(2, dtype=np.float32)[[0] * 7 + [1] * 5], CONFIG, 0, SILENT)
+    assert [theme.size for theme in found.themes] == [7, 5] and found.margins == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("k", [0, 2, 3, 5])
@@ -126,8 +128,3 @@ def test_sentences_that_differ_in_numbers_only_are_one_theme(n: int) -> None:
     mixed = find_themes([*others, *texts], np.concatenate([rows, vectors]), CONFIG, 0, SILENT, EXACT)
     assert len({*mixed.labels[len(others) :].tolist()}) == 1
     assert len(find_themes(texts, vectors, replace(CONFIG, k=3), 0, SILENT, EXACT).themes) == 3, "as it was asked"
-
-
-def test_a_repeated_text_with_a_theme_of_its_own_is_certain() -> None:
-    found = find_themes(["Yes"] * 7 + ["No"] * 5, np.eye(2, dtype=np.float32)[[0] * 7 + [1] * 5], CONFIG, 0, SILENT)
-    assert [theme.size for theme in found.themes] == [7, 5] and found.margins == pytest.approx(1.0)
