@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -25,9 +24,7 @@ AVX512 = [name for name in FOUND if name.startswith(("AVX512", "X86_V4"))]
 
 def threads(number: int) -> dict[str, str]:
     """Environment that gives every library ``number`` threads."""
-    return dict.fromkeys(
-        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), str(number)
-    )
+    return {f"{library}_NUM_THREADS": str(number) for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
 
 def instructions(openblas: str, numpy: list[str], torch: str, onednn: str, mkl: str) -> dict[str, str]:
@@ -60,45 +57,26 @@ def available(setting: Mapping[str, str]) -> bool:
     return found.returncode == 0
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Result of one run of the tests."""
+def run(setting: Mapping[str, str], arguments: Sequence[str], folder: Path) -> tuple[dict[str, float], str]:
+    """Run pytest in a process of its own; return counts and seconds, and what was printed.
 
-    passed: int
-    failed: int
-    skipped: int
-    seconds: float
-    output: str
-
-    def row(self, name: str) -> str:
-        """Row of the table."""
-        return f"| {name} | {self.passed} | {self.failed} | {self.skipped} | {self.seconds:.0f} |"
-
-
-def run(setting: Mapping[str, str], arguments: Sequence[str], folder: Path) -> Outcome:
-    """Run pytest in a process of its own; a process that crashes counts as one failure."""
+    A process that crashes counts as one failure.
+    """
     report, start = folder / "report.xml", time.monotonic()
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        "--tb=short",
-        f"--junitxml={report}",
-        *arguments,
-    ]
+    options = ("-p", "no:cacheprovider", "--tb=short", f"--junitxml={report}")
+    command = [sys.executable, "-m", "pytest", *options, *arguments]
     environment = {**os.environ, **setting}
     if "NUMBA_CPU_NAME" in setting:  # loops that were compiled for this processor must not be loaded
         environment["NUMBA_CACHE_DIR"] = str(folder)
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     seconds = time.monotonic() - start
     if not report.exists():
-        return Outcome(0, 1, 0, seconds, done.stdout)
+        return {"passed": 0, "failed": 1, "skipped": 0, "seconds": seconds}, done.stdout
     (suite,) = ElementTree.parse(report).getroot().iter("testsuite")
     tests, failures, errors, skipped = (int(suite.attrib[key]) for key in ("tests", "failures", "errors", "skipped"))
     failed = failures + errors
-    return Outcome(tests - failed - skipped, failed, skipped, seconds, done.stdout)
+    counts = {"passed": tests - failed - skipped, "failed": failed, "skipped": skipped, "seconds": seconds}
+    return counts, done.stdout
 
 
 def main() -> int:
@@ -114,10 +92,10 @@ def main() -> int:
             print(f"| {name} | not available on this processor | | | |", flush=True)
             continue
         with tempfile.TemporaryDirectory() as folder:
-            outcome = run(SETTINGS[name], options.pytest or FOLDERS, Path(folder))
-        print(outcome.row(name), flush=True)
-        if outcome.failed:
-            failures.append(f"== {name}\n{outcome.output}")
+            counts, output = run(SETTINGS[name], options.pytest or FOLDERS, Path(folder))
+        print(f"| {name} | {' | '.join(f'{count:.0f}' for count in counts.values())} |", flush=True)
+        if counts["failed"]:
+            failures.append(f"== {name}\n{output}")
     print("\n".join(failures))
     return int(bool(failures))
 

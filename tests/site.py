@@ -8,7 +8,6 @@ import os
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -69,34 +68,29 @@ def shared_site(base: Path) -> Path:
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "documentation" / "site"
 
 
-@dataclass
-class SitePage:
+class SitePage(HTMLParser):
     """Anchors, links, loaded files and inline scripts of a page."""
 
-    anchors: set[str] = field(default_factory=set)
-    links: list[str] = field(default_factory=list)
-    loaded: list[str] = field(default_factory=list)
-    scripts: list[str] = field(default_factory=list)
-
-
-class _Parser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.page = SitePage()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.scripts: list[str] = []
         self._inline = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
-        self.page.anchors |= {found[name] for name in ("id", "name") if found.get(name)}
+        self.anchors |= {found[name] for name in ("id", "name") if found.get(name)}
         if tag == "a" and "href" in found:
-            self.page.links.append(found["href"])
+            self.links.append(found["href"])
         if found.get(_LOADED.get(tag, ""), "") and found.get("rel") not in ("index", "search", "next", "prev"):
-            self.page.loaded.append(found[_LOADED[tag]])
+            self.loaded.append(found[_LOADED[tag]])
         self._inline = tag == "script" and "src" not in found
 
     def handle_data(self, data: str) -> None:
         if self._inline:
-            self.page.scripts.append(data)
+            self.scripts.append(data)
 
     def handle_endtag(self, tag: str) -> None:
         self._inline = False
@@ -105,9 +99,9 @@ class _Parser(HTMLParser):
 @cache
 def read_page(path: Path) -> SitePage:
     """Read a page of the site."""
-    parser = _Parser()
-    parser.feed(path.read_text(encoding="utf-8"))
-    return parser.page
+    page = SitePage()
+    page.feed(path.read_text(encoding="utf-8"))
+    return page
 
 
 def pages(folder: Path) -> list[Path]:

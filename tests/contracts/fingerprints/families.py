@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,13 @@ from themescope.core.config import digest_of
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.models import REGISTRY as MODELS
 from themescope.core.models.artifact import load_model
+from themescope.core.models.con_s2v.config import EpochsConfig
 from themescope.core.paths import model_folder
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.formats import sample
 from themescope.core.registry import Card
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.core.types import SILENT, Model, NullReport
+from themescope.core.types import SILENT, Corpus, Model, NullReport, Report
 
 Value = float | str
 Fingerprint = list[Value]
@@ -48,28 +50,40 @@ SMALL = {
 LEARNED = {"dim": 12, "epochs": 5, "learning_rate": 0.1, "memory_rate": 0.2, "subsampling": 0}
 
 
-def build_model(card: Card, seed: int, report: NullReport) -> Model:
-    """A model with small settings, fitted to the tiny corpus."""
-    from themescope.core.models.con_s2v.config import EpochsConfig
-
+def settings_of(card: Card) -> dict[str, Any]:
+    """Return settings that make a method small; it ignores those that it does not have."""
     wanted = SMALL | (LEARNED if issubclass(card.config_class(), EpochsConfig) else {})
     # With a larger rate the sentences of the tiny corpus have nearly the same vector, and rounding decides their ranks.
-    wanted |= {"folder": str(_encoder()), "learning_rate": 0.002} if "encoder" in card.tags else {}
+    return wanted | ({"folder": str(_encoder()), "learning_rate": 0.002} if "encoder" in card.tags else {})
+
+
+def build_model(
+    card: Card,
+    seed: int,
+    report: Report,
+    small: Callable[[Card], dict[str, Any]] = settings_of,
+    data: Callable[[], Corpus] = corpus,
+) -> Model:
+    """A model with small settings, fitted to a tiny corpus."""
     fields = {field.name for field in dataclasses.fields(card.config_class())}
-    model: Model = MODELS.build(card.id, {k: v for k, v in wanted.items() if k in fields}, seed=seed)
-    parts = [_network(seed), _network(seed + 1)] if "needs-models" in card.tags else []
+    model: Model = MODELS.build(card.id, {k: v for k, v in small(card).items() if k in fields}, seed=seed)
+    parts: list[Model] = []
     if card.id == "context-encoder":
-        parts = [build_model(MODELS.get("thematic-encoder"), seed, SILENT)]
-    if card.id == "list-encoder":
+        parts = [_part("thematic-encoder", seed, small, data)]
+    elif card.id == "list-encoder":
         thematic: Any = load_model(model_folder("thematic-wikipedia-2"))[0]
         thematic.config = dataclasses.replace(thematic.config, precision="fp32", device="cpu")
         parts = [thematic]
-    return model.fit(dataclasses.replace(corpus(), models=parts), report)
+    elif "needs-models" in card.tags:
+        parts = [_part("triplets-sen", one, small, data) for one in (seed, seed + 1)]
+    fitted = model.fit(dataclasses.replace(data(), models=parts), report)
+    assert fitted is model
+    return model
 
 
 @cache
-def _network(seed: int) -> Model:
-    return build_model(MODELS.get("triplets-sen"), seed, SILENT)
+def _part(id: str, seed: int, small: Callable[[Card], dict[str, Any]], data: Callable[[], Corpus]) -> Model:
+    return build_model(MODELS.get(id), seed, SILENT, small, data)
 
 
 @cache

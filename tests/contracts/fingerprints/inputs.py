@@ -86,9 +86,4 @@ def corpus() -> Corpus:
     triplets = TripletTexts(pivots, positives, negatives, np.arange(len(rows)) // 5)
     splits = (Split.TRAIN, Split.VALIDATION)
     sections = [s for found in articles()[:4] for s in found.sentences]
-    return Corpus(
-        "tiny",
-        sentences=sentences(),
-        triplets=dict.fromkeys(splits, triplets),
-        sections=dict.fromkeys(splits, sections),
-    )
+    return Corpus("tiny", "en", sentences(), dict.fromkeys(splits, triplets), dict.fromkeys(splits, sections))

@@ -18,8 +18,8 @@ from themescope.core.types import SILENT, Split
 
 
 def imported() -> Fingerprint:
-    texts = ("Dr. Ada Lovelace (b. 1815) wrote it. Was it new? “Yes.” It cost £4.50, i.e. little … and so on.",)
-    return [sentence for text in texts for sentence in SentenceSplitter("en").split(text)]
+    text = "Dr. Ada Lovelace (b. 1815) wrote it. Was it new? “Yes.” It cost £4.50, i.e. little … and so on."
+    return [*SentenceSplitter("en").split(text)]
 
 
 def sampled() -> Fingerprint:
@@ -113,9 +113,8 @@ def related() -> Fingerprint:
         return PairSet(tuple(texts[i] for i in rows), tuple(texts[(i * 5 + 3) % len(texts)] for i in rows), scores)
 
     model = build_model(MODELS.get("mean-vectors"), 0, SILENT)
-    scores = evaluate_sick(
-        model, SickPairs(pairs(0, 20), pairs(20, 10), pairs(30, 20)), regressor=False, seed=0, report=SILENT
-    )
+    found = SickPairs(pairs(0, 20), pairs(20, 10), pairs(30, 20))
+    scores = evaluate_sick(model, found, regressor=False, seed=0, report=SILENT)
     return [number for name in sorted(scores) for number in (scores[name].value, scores[name].low, scores[name].high)]
 
 
