@@ -18,8 +18,8 @@ SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doct
 COMPILE := $(BIN)/python -m themescope prepare >/dev/null
 # What `make test-fast` runs of the contract tests and of the other packages: what takes a second or two for a file.
 CONTRACTS := $(addprefix tests/contracts/test_,cards.py clusterers.py dependencies.py metrics.py readers.py)
-UNITS := $(addprefix tests/db/test_,artifacts.py corpora.py jobs.py labellings.py settings.py triplets.py views.py) \
-         $(addprefix tests/jobs/,api bundles labelling/test_gold.py labelling/test_session.py labelling/test_tables.py \
+UNITS := $(addprefix tests/db/test_,corpora.py jobs.py labellings.py results.py store.py) \
+         $(addprefix tests/jobs/,api bundles labelling/test_session.py labelling/test_tables.py \
            test_remaining.py test_selections.py test_watch.py) \
          $(addprefix tests/webapp/test_,addresses.py facets.py map_labels.py map_levels.py \
            map_view.py middleware.py parts.py people.py)

@@ -13,8 +13,7 @@ import sqlalchemy as sa
 import streamlit as st
 from argon2 import PasswordHasher
 
-from tests.db.test_results import add_model
-from tests.db.test_triplets import add_set
+from tests.db.test_results import add_model, add_set
 from tests.homes import MakeHome
 from tests.jobs.helpers import finish_item, open_item
 from tests.jobs.test_kinds import do

@@ -36,14 +36,6 @@ def ended(store: Store, status: JobStatus, after: int | None = None) -> int:
     return id
 
 
-def grow_old(store: Store, id: int, seconds: float) -> None:
-    past = datetime.now(UTC) - timedelta(seconds=seconds)
-    with store.writing() as w:
-        update = t.job.update().where(t.job.c.id == id)
-        w.jobs.connection.execute(update.values(queued=past))
-        w.jobs.connection.execute(update.where(t.job.c.heartbeat.is_not(None)).values(heartbeat=past))
-
-
 class TestLife:
     def test_a_job_from_the_queue_to_its_end(self, store: Store) -> None:
         id = add(store)
@@ -98,9 +90,13 @@ class TestLife:
 
 
 class TestOwnership:
-    def test_a_silent_owner_loses_the_job(self, store: Store) -> None:
+    def test_a_silent_owner_loses_the_job_and_a_beating_one_keeps_it(self, store: Store) -> None:
         id = add(store)
         claim(store, id, "one")
+        before = get(store, id).heartbeat
+        with store.writing() as w:
+            w.jobs.heartbeat(id, "one")
+        assert claim(store, id, "two", silent=before) is None
         assert claim(store, id, "two") is None
         taken = claim(store, id, "two", silent=get(store, id).heartbeat)
         assert taken is not None and (taken.owner, taken.attempt) == ("two", 2)
@@ -109,15 +105,6 @@ class TestOwnership:
             assert not w.jobs.finish(id, "one", JobStatus.DONE)
             assert not w.jobs.requeue(id, "one")
         assert (get(store, id).status, get(store, id).progress) == (JobStatus.RUNNING, 0.0)
-
-    def test_a_beating_owner_keeps_it(self, store: Store) -> None:
-        id = add(store)
-        claim(store, id, "one")
-        before = get(store, id).heartbeat
-        with store.writing() as w:
-            w.jobs.heartbeat(id, "one")
-        assert claim(store, id, "two", silent=before) is None
-        assert claim(store, id, "two") is None
 
     def test_started_is_the_first_start_and_an_orderly_interruption_no_attempt(self, store: Store) -> None:
         id, starts = add(store), set()
@@ -150,9 +137,7 @@ class TestChains:
         assert claim(store, second) is not None
 
     @pytest.mark.parametrize(("end", "word"), [(JobStatus.FAILED, "failed"), (JobStatus.CANCELLED, "was cancelled")])
-    def test_a_failure_fails_the_whole_chain_which_a_retry_revives(
-        self, store: Store, end: JobStatus, word: str
-    ) -> None:
+    def test_a_failure_fails_the_chain_which_a_retry_revives(self, store: Store, end: JobStatus, word: str) -> None:
         first = add(store, "Import Rome")
         second = add(store, "Triplets", after=first)
         third = add(store, "Train", after=second)
@@ -166,7 +151,7 @@ class TestChains:
         assert (job.status, job.attempt, job.error, job.traceback) == (JobStatus.QUEUED, 0, "", "")
         assert [get(store, id).status for id in (second, third)] == [JobStatus.QUEUED] * 2
 
-    def test_what_is_added_after_the_failure_fails_when_it_is_claimed_or_the_failed_one_deleted(
+    def test_what_is_added_after_the_failure_fails_when_claimed_or_the_failed_one_is_deleted(
         self, store: Store
     ) -> None:
         first = ended(store, JobStatus.FAILED)
@@ -186,18 +171,14 @@ class TestChains:
 
 
 class TestCancel:
-    def test_a_queued_job_is_cancelled_at_once(self, store: Store) -> None:
-        id = add(store)
-        with store.writing() as w:
-            assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.CANCELLED
-        assert claim(store, id) is None
-
-    def test_a_running_job_learns_at_its_heartbeat_or_ends_when_it_is_taken_over(self, store: Store) -> None:
-        id = add(store)
+    def test_a_queued_job_ends_at_once_and_a_running_one_when_it_learns_or_is_taken_over(self, store: Store) -> None:
+        queued, id = add(store), add(store)
         claim(store, id)
         with store.writing() as w:
+            assert w.jobs.request_cancel(queued, stale_s=30).status is JobStatus.CANCELLED
             assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.RUNNING
             assert w.jobs.heartbeat(id, "me") == HeartbeatReply(owned=True, cancel=True)
+        assert claim(store, queued) is None
         assert claim(store, id, "two", silent=get(store, id).heartbeat) is None
         assert get(store, id).status is JobStatus.CANCELLED
 
@@ -205,8 +186,9 @@ class TestCancel:
         id = add(store)
         late = add(store, after=id)
         claim(store, id)
-        grow_old(store, id, 60)
         with store.writing() as w:
+            past = datetime.now(UTC) - timedelta(seconds=60)
+            w.jobs.connection.execute(t.job.update().where(t.job.c.id == id).values(queued=past, heartbeat=past))
             assert w.jobs.request_cancel(id, stale_s=90).status is JobStatus.RUNNING
             assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.CANCELLED
             assert not w.jobs.heartbeat(id, "me").owned

@@ -37,11 +37,6 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-def test_a_store_that_is_not_set_up(empty: Store) -> None:
-    with pytest.raises(StoreError, match="not set up yet"), empty.reading() as r:
-        r.corpora.list()
-
-
 def query(store: Store, statement: str) -> list[tuple[object, ...]]:
     engine = open_engine(store.settings)
     with engine.begin() as connection:
@@ -61,6 +56,8 @@ def upgrade(store: Store, version: str) -> None:
 
 def test_from_nothing_to_head_and_again(empty: Store) -> None:
     assert newest() == HEAD and not up_to_date(empty.settings)
+    with pytest.raises(StoreError, match="not set up yet"), empty.reading() as r:
+        r.corpora.list()
     empty.migrate()
     assert up_to_date(empty.settings)
     empty.migrate()
@@ -84,7 +81,6 @@ def test_running_jobs_are_queued_again_so_that_their_old_worker_loses_them(empty
 
 
 def test_migrations_and_tables_agree(empty: Store) -> None:
-    """Tables of migrated stores are those that new stores get from the models."""
     empty_of_0_2(empty.settings)
     empty.migrate()
     assert_tables_agree(empty)
@@ -99,9 +95,7 @@ def test_migrations_and_tables_agree(empty: Store) -> None:
         ("9999", rf"made by a newer version of Themescope \(schema 9999.*up to {HEAD}"),
     ],
 )
-def test_a_store_of_a_version_before_0_2_or_of_a_newer_one_is_left_alone(
-    empty: Store, revision: str, said: str
-) -> None:
+def test_a_store_of_a_version_before_0_2_or_a_newer_one_is_left_alone(empty: Store, revision: str, said: str) -> None:
     empty.migrate()
     query(empty, f"UPDATE alembic_version SET version_num = '{revision}'")
     with pytest.raises(StoreError, match=said):
@@ -113,20 +107,15 @@ def assert_tables_agree(store: Store) -> None:
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, metadata) == []
-        kept = {name: key["options"] for name, key in _keys(connection).items()}
+        inspector = sa.inspect(connection)
+        kept = {
+            (table, key["constrained_columns"][0]): key["options"].get("ondelete")
+            for table in inspector.get_table_names()
+            for key in inspector.get_foreign_keys(table)
+        }
     engine.dispose()
     keys = [(table.name, key) for table in metadata.sorted_tables for key in table.foreign_key_constraints]
-    declared = {(name, key.column_keys[0]): key.ondelete for name, key in keys}
-    assert {name: options.get("ondelete") for name, options in kept.items()} == declared
-
-
-def _keys(connection: sa.Connection) -> dict[tuple[str, str], dict]:
-    inspector = sa.inspect(connection)
-    return {
-        (table, key["constrained_columns"][0]): key
-        for table in inspector.get_table_names()
-        for key in inspector.get_foreign_keys(table)
-    }
+    assert kept == {(name, key.column_keys[0]): key.ondelete for name, key in keys}
 
 
 def test_every_foreign_key_has_an_index() -> None:

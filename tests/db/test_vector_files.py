@@ -1,9 +1,10 @@
-"""Vectors in files: on the local disk and on a server with the protocol of S3."""
+"""Files beside the database: vectors, on the local disk and on a server with the protocol of S3, and artifacts."""
 
 import os
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -18,7 +19,7 @@ from scipy import sparse
 from tests.db.test_results import add_model
 from tests.db.texts import add_corpus
 from themescope.core.errors import ArtifactError, DataError, StoreError, with_place
-from themescope.db.files.artifacts import Folder, LocalFolder, open_folder
+from themescope.db.files.artifacts import Artifacts, Folder, LocalFolder, open_folder
 from themescope.db.files.vector_files import VectorFiles, problems_of
 from themescope.db.records import VectorBlock
 from themescope.db.settings import Settings
@@ -87,23 +88,22 @@ class TestRoundTrip:
                 rounded = (x.toarray() if csr else x).astype(dtype).astype(np.float32)
                 assert sparse.issparse(got) == csr and got.shape == x.shape and same(got, rounded)
 
-    def test_on_both_kinds_of_folder(self, files: VectorFiles) -> None:
+    def test_on_both_kinds_of_folder_the_name_is_the_content(self, files: VectorFiles) -> None:
+        digests = set()
         for csr in (False, True):
             blocks = blocks_of([3, 0, 5, 2], 6, 1, csr)
             file = files.put(blocks, "float32")
+            assert files.put(blocks, "float32") == file
+            digests.add(file.digest)
             spans = [file.spans[i] for i in (13, 10, 11)]
             for block, got in zip((blocks[3], blocks[0], blocks[1]), files.get(file.digest, spans), strict=True):
                 assert same(got, block.vectors)
             files.check(file.digest)
             assert problems_of(files, {file.digest: file.size}, content=True) == []
-
-    def test_the_name_is_the_content_and_what_is_read_can_be_changed(self, files: VectorFiles) -> None:
-        one, again = (files.put(blocks_of([4], 3, 2, False)) for _ in range(2))
-        other = files.put(blocks_of([4], 3, 3, False))
-        assert one == again and one.digest != other.digest
-        assert files.unused([]) == sorted({one.digest, other.digest})
-        files.get(one.digest, [(0, 4)])[0][:] = 0
-        assert files.get(one.digest, [(0, 4)])[0].any()
+        assert len(digests) == 2 and files.unused([]) == sorted(digests)
+        file = files.put(blocks_of([4], 3, 2, False))
+        files.get(file.digest, [(0, 4)])[0][:] = 0  # what is read can be changed
+        assert files.get(file.digest, [(0, 4)])[0].any()
 
     @pytest.mark.parametrize("value", [np.nan, np.inf, 1e6])
     def test_what_cannot_be_kept_is_refused(self, tmp_path: Path, value: float) -> None:
@@ -123,8 +123,11 @@ class TestTrouble:
     def name(self, folder: Folder, digest: str) -> str:
         return re.escape(folder.where(f"{digest}.safetensors"))
 
-    def test_a_missing_file(self, files: VectorFiles) -> None:
-        file = files.put(blocks_of([4], 3, 0, False))
+    def test_missing_rows_and_a_missing_file(self, files: VectorFiles) -> None:
+        for csr in (True, False):
+            file = files.put(blocks_of([4], 3, 0, csr))
+            with pytest.raises(ArtifactError, match=f"{self.name(files.folder, file.digest)} .* only 4 vectors"):
+                files.get(file.digest, [(2, 3)])
         files.get(file.digest, [(0, 4)])
         files.folder.remove(f"{file.digest}.safetensors")
         files.folder.remove(f"{file.digest}.safetensors")
@@ -170,12 +173,6 @@ class TestTrouble:
         with pytest.raises(ArtifactError, match="its header cannot be read"):
             files.get(digest, [(0, 1)])
 
-    def test_rows_that_it_has_not(self, files: VectorFiles) -> None:
-        for csr in (False, True):
-            file = files.put(blocks_of([4], 3, 0, csr))
-            with pytest.raises(ArtifactError, match=f"{self.name(files.folder, file.digest)} .* only 4 vectors"):
-                files.get(file.digest, [(2, 3)])
-
     def test_a_folder_that_cannot_be_written(self, tmp_path: Path) -> None:
         (tmp_path / "vectors").write_text("a file")
         with pytest.raises(StoreError, match="cannot be written"):
@@ -213,21 +210,18 @@ class TestCleanup:
         left = {f"{digest}.safetensors" for digest in (used, recent, again)}
         assert {p.name for p in tmp_path.iterdir()} == {*left, "note.txt"}
 
-    def test_on_a_server(self, s3_url: str, tmp_path: Path) -> None:
+    def test_on_a_server_with_copies_here(self, s3_url: str, tmp_path: Path) -> None:
         files = VectorFiles(open_folder(s3_url, tmp_path))
         assert files.unused([]) == []
         used, unused = (files.put(blocks_of([4], 3, seed, False)).digest for seed in range(2))
         assert files.remove_unused([used]) == []
         assert files.remove_unused([used], older_than_s=-10) == [unused]
         assert files.unused([]) == [used]
-
-    def test_a_copy_of_a_remote_file(self, s3_url: str, tmp_path: Path) -> None:
-        folder = open_folder(s3_url, tmp_path)
-        folder.write("a", b"one")
-        copy = folder.local("a")
-        assert copy.read_bytes() == b"one" and folder.local("a") == copy and copy.is_relative_to(tmp_path)
+        files.folder.write("a", b"one")
+        copy = files.folder.local("a")
+        assert copy.read_bytes() == b"one" and files.folder.local("a") == copy and copy.is_relative_to(tmp_path)
         with pytest.raises(ArtifactError, match=f"{re.escape(s3_url)}/b is missing"):
-            folder.local("b")
+            files.folder.local("b")
 
 
 class TestInTheStore:
@@ -243,9 +237,7 @@ class TestInTheStore:
             w.embeddings.add_file(model.id, file)
         yield store, model.id, {b.article_id: b.vectors for b in blocks}
 
-    def test_readers_see_no_difference_until_the_file_is_missing(
-        self, filled: tuple[Store, int, dict[int, Any]]
-    ) -> None:
+    def test_readers_see_no_difference_until_a_file_is_missing(self, filled: tuple[Store, int, dict[int, Any]]) -> None:
         store, model, vectors = filled
         with store.reading() as r:
             got = r.embeddings.get(model, [3, 1, 2, 99])
@@ -320,3 +312,99 @@ def test_the_folder_may_be_a_url(tmp_path: Path) -> None:
     assert (tmp_path / "a folder" / "a").read_bytes() == b"x"
     assert open_folder("", tmp_path) == LocalFolder(tmp_path / "vectors")
     assert Settings.in_folder(tmp_path).vectors_url == ""
+
+
+# --- artifacts --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def artifacts(tmp_path: Path) -> Artifacts:
+    return Artifacts(tmp_path / "home")
+
+
+def writer(**files: str):
+    def write(folder: Path) -> None:
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+
+    return write
+
+
+class TestPut:
+    def test_a_digest_names_the_content(self, artifacts: Artifacts) -> None:
+        digest = artifacts.put(writer(model="x", words="a\nb"))
+        assert re.fullmatch("[0-9a-f]{32}", digest)
+        assert (artifacts.path(digest) / "words").read_text(encoding="utf-8") == "a\nb"
+        assert artifacts.put(writer(words="a\nb", model="x")) == digest
+        others = [writer(model="x", words="a\nc"), writer(model="x", word="a\nb"), writer(model="xa", words="\nb")]
+        with ThreadPoolExecutor(4) as pool:
+            assert {*pool.map(lambda _: artifacts.put(writer(words="a\nb", model="x")), range(8))} == {digest}
+        artifacts.check(digest)
+        nested = artifacts.put(writer(**{"parts/one": "1"}))
+        assert (artifacts.path(nested) / "parts" / "one").is_file()
+        assert len({digest, nested, *(artifacts.put(other) for other in others)}) == 5
+
+    def test_nothing_is_seen_of_an_unfinished_write(self, artifacts: Artifacts, tmp_path: Path) -> None:
+        def fail(folder: Path) -> None:
+            (folder / "model").write_text("half")
+            assert not [p for p in folder.parent.iterdir() if re.fullmatch("[0-9a-f]{32}", p.name)]
+            raise RuntimeError("power cut")
+
+        with pytest.raises(RuntimeError, match="power cut"):
+            artifacts.put(fail)
+        assert list((tmp_path / "home" / "artifacts").iterdir()) == []
+
+    def test_nothing_and_links_are_refused(self, artifacts: Artifacts) -> None:
+        def link(folder: Path) -> None:
+            try:
+                (folder / "model").symlink_to(folder.parent)
+            except OSError:
+                pytest.skip("This system lets us make no links.")
+
+        with pytest.raises(ArtifactError, match="Nothing was written"):
+            artifacts.put(lambda folder: None)
+        with pytest.raises(ArtifactError, match="must not contain links"):
+            artifacts.put(link)
+
+
+class TestPath:
+    @pytest.mark.parametrize(
+        "digest", ["", "..", "../..", "a/b", "A" * 32, "0" * 31, "0" * 33, "0" * 32 + "\n", "/etc"]
+    )
+    def test_what_is_no_digest_is_refused(self, artifacts: Artifacts, digest: str) -> None:
+        artifacts.put(writer(model="x"))
+        with pytest.raises(ArtifactError, match="is not the digest of an artifact"):
+            artifacts.path(digest)
+        artifacts.delete(digest)
+
+    def test_missing_and_damaged_files_are_told(self, artifacts: Artifacts) -> None:
+        with pytest.raises(ArtifactError, match="are missing"):
+            artifacts.path("0" * 32)
+        digest = artifacts.put(writer(model="x"))
+        artifacts.check(digest)
+        (artifacts.path(digest) / "model").write_text("y")
+        with pytest.raises(ArtifactError, match="changed or damaged"):
+            artifacts.check(digest)
+
+
+def test_the_old_and_unused_and_leftovers_of_killed_processes_are_swept(artifacts: Artifacts, tmp_path: Path) -> None:
+    used, unused, again, young = (artifacts.put(writer(model=text)) for text in "abcd")
+    partial = [tmp_path / "home" / "artifacts" / f"partial-{name}" for name in ("old", "young")]
+    for folder in partial:
+        folder.mkdir()
+    for path in (*map(artifacts.path, (used, unused, again)), partial[0]):
+        os.utime(path, (time.time() - 200_000,) * 2)
+    artifacts.put(writer(model="c"))  # which makes it young
+    assert artifacts.remove_unused({used}) == [unused]
+    assert artifacts.path(used) and artifacts.path(again) and artifacts.path(young)
+    assert [folder.exists() for folder in partial] == [False, True]
+
+
+def test_a_job_has_one_folder_of_checkpoints(artifacts: Artifacts) -> None:
+    folder = artifacts.checkpoint_folder(7)
+    (folder / "state").write_text("x")
+    assert artifacts.checkpoint_folder(7) == folder and artifacts.checkpoint_folder(8) != folder
+    artifacts.drop_checkpoint(7)
+    artifacts.drop_checkpoint(7)
+    assert not folder.exists()

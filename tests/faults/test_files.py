@@ -1,7 +1,9 @@
-"""A disk without room, folders that cannot be written, damaged files of models."""
+"""A disk without room, folders that cannot be written, damaged files of models, and clocks that jump."""
 
+import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,8 +19,9 @@ from tests.jobs.test_worker import copied_store, stored, text_of
 from themescope.core.errors import StoreError
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
-from themescope.jobs.queue.control import STALE_S, enqueue, retry
+from themescope.jobs.queue.control import STALE_S, cancel, enqueue, retry
 from themescope.jobs.queue.runner import Runner, run_here
+from themescope.jobs.queue.worker import Worker
 
 Add = Callable[..., JobRecord]
 
@@ -130,8 +133,12 @@ def test_an_end_that_finds_no_room_is_written_later_or_the_job_is_resumed(
     assert (row.status, row.attempt, row.result) == (JobStatus.DONE, 1 if patient else 2, {"steps": 1})
 
 
+def silent(job: JobRecord) -> bool:
+    return job.heartbeat is not None and datetime.now(UTC) - job.heartbeat > timedelta(seconds=1.8)
+
+
 @linux
-def test_an_import_is_resumed_when_a_full_disk_has_room_again(
+def test_an_import_is_resumed_when_the_disk_has_room(
     sqlite_store: Store, empty_sqlite_file: Path, tmp_path: Path
 ) -> None:
     args = {"files": [str(write_articles(tmp_path, 300))], "corpus": "C", "workers": 1}
@@ -150,6 +157,106 @@ def test_an_import_is_resumed_when_a_full_disk_has_room_again(
     assert text_of(sqlite_store, "C")[1] == text_of(calm, "C")[1]
 
 
-def silent(job: JobRecord) -> bool:
-    """Whether a heartbeat of a running job is missing."""
-    return job.heartbeat is not None and datetime.now(UTC) - job.heartbeat > timedelta(seconds=1.8)
+# --- the clock jumps a day ahead or back, or differs from that of another machine -------------------------------------
+
+Add = Callable[..., JobRecord]
+DAY = timedelta(days=1)
+jumps = pytest.mark.parametrize("jump", [DAY, -DAY], ids=["ahead", "back"])
+
+
+class Clock:
+    """The clock of the repository of jobs, which a test sets."""
+
+    ahead = timedelta(0)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("themescope.db.repositories.jobs.now", clock.now)
+    return clock
+
+
+@pytest.fixture
+def abandoned(add: Add, sqlite_store: Store) -> JobRecord:
+    job = add()
+    with sqlite_store.writing() as w:
+        w.jobs.claim(job.id, "dead")
+    return job
+
+
+@jumps
+def test_a_job_of_a_dead_worker_is_resumed(
+    abandoned: JobRecord, runner: PatientRunner, clock: Clock, jump: timedelta
+) -> None:
+    clock.ahead = jump
+    assert runner.watch(STALE_S) == [abandoned.id]
+    runner.run_next()
+    row = get(runner.store, abandoned.id)
+    assert (row.status, row.attempt) == (JobStatus.DONE, 2)
+
+
+@jumps
+def test_one_of_a_dead_worker_is_cancelled(
+    abandoned: JobRecord, runner: PatientRunner, clock: Clock, jump: timedelta
+) -> None:
+    clock.ahead = jump
+    cancel(runner.store, abandoned.id)
+    runner.watch(STALE_S)
+    runner.run_next()
+    assert get(runner.store, abandoned.id).status is JobStatus.CANCELLED
+    assert toy.RUNS[abandoned.id] == 0
+
+
+@jumps
+def test_another_clock_leaves_a_living_job_alone(
+    add: Add, runner: PatientRunner, clock: Clock, jump: timedelta
+) -> None:
+    job, other = add(what="spin"), PatientRunner(runner.store)
+    clock.ahead = jump
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(runner.run_next)
+        wait_for(lambda: get(runner.store, job.id).message == "spinning")
+        clock.ahead = timedelta(0)
+        for _ in range(8):
+            assert other.watch(STALE_S / 4) == []
+            before = get(runner.store, job.id).heartbeat
+            wait_for(lambda before=before: get(runner.store, job.id).heartbeat != before)
+            assert not other.run_next()
+        assert (get(runner.store, job.id).attempt, toy.RUNS[job.id]) == (1, 1)
+        runner.shut_down()
+        future.result(PATIENCE_S)
+
+
+def test_threads_of_one_worker_do_not_both_run_a_job_whose_heartbeat_stopped(
+    add: Add, runner: PatientRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("themescope.jobs.queue.control.HEARTBEAT_S", 600.0)
+    job = add(what="spin")
+    with ThreadPoolExecutor(2) as pool:
+        future = pool.submit(runner.run_next)
+        wait_for(lambda: toy.RUNS[job.id])
+        assert runner.watch(STALE_S) == []
+        pool.submit(runner.run_next).result(PATIENCE_S)
+        assert toy.RUNS[job.id] == 1
+        runner.shut_down()
+        future.result(PATIENCE_S)
+
+
+def test_files_that_look_a_day_old_are_kept_while_a_job_runs(abandoned: JobRecord, sqlite_store: Store) -> None:
+    def write(folder: Path) -> None:
+        (folder / "weights").write_bytes(b"1")
+
+    digest = sqlite_store.artifacts.put(write)
+    two_days_ago = time.time() - 2 * DAY.total_seconds()
+    os.utime(sqlite_store.artifacts.path(digest), (two_days_ago, two_days_ago))
+    worker = Worker(sqlite_store, warm_up=False)
+    worker._present()
+    assert sqlite_store.artifacts.has(digest)
+    with sqlite_store.writing() as w:
+        w.jobs.finish(abandoned.id, "dead", JobStatus.DONE)
+    worker._present()
+    assert not sqlite_store.artifacts.has(digest)

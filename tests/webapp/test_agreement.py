@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.jobs.labelling.test_gold import CODES, DISPUTED, N, task_of_two
+from tests.jobs.tasks.test_tasks import CODES, DISPUTED, N, task_of_two
 from tests.webapp.filled import HOSTILE
 from tests.webapp.hands import plain_words_of, press, words_of
 from themescope.core.labelling import operations as op

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from tests.jobs.labelling.test_qda_of_other_programs import selection, written
+from tests.jobs.labelling.test_codebook_files import selection, written
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from themescope.db.records import NewLabelling

@@ -84,18 +84,12 @@ def test_pages_together_are_the_whole_list(filled: Store, name: str) -> None:
     check()
 
 
-def test_sentences_of_a_corpus_are_in_reading_order(filled: Store) -> None:
-    found = corpora.list_sentences(lea(filled), 1, 0, 1_000).items
-    with filled.reading() as r:
-        whole = [s.id for _, _, sentences in r.corpora.iterate(1) for s in sentences]
-    assert [s.id for s in found] == whole
-    assert {(s.article, s.section) for s in found[:8]} == {("Danube", ""), ("Danube", "Course")}
-
-
 def test_search_by_text_and_words(filled: Store) -> None:
     text = search.find(filled, 1, "  paragraph   0 ", limit=5)
     assert text.total == 36 and len(text.items) == 5
     assert all("paragraph 0" in match.sentence.text for match in text)
+    found = corpora.list_sentences(lea(filled), 1, 0, 8).items
+    assert {(s.article, s.section) for s in found} == {("Danube", ""), ("Danube", "Course")}
     words = search.find(filled, 1, "words NILE fauna", search.SearchMethod.WORDS)
     assert {match.sentence.article for match in words} == {"Nile"} and words.total == 4
     for nothing, method in (("  ", search.SearchMethod.TEXT), ("!? …", search.SearchMethod.WORDS)):
@@ -231,18 +225,6 @@ def test_sources_of_a_new_labelling_are_checked(filled: Store) -> None:
         labellings.get_labelling(lea(filled), made.id)
 
 
-@pytest.mark.parametrize("format", runs.ExportFormat)
-def test_exports_have_every_row(filled: Store, format: runs.ExportFormat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("themescope.jobs.services.labelling.files.BATCH", 7)
-    id = new(filled, f"export {format}")
-    labellings.unassign(lea(filled), id, SentenceChange(sentences=[72]))
-    data = b"".join(runs.labels(filled, id).stream(format))
-    rows = _read(format, data)
-    assert [*rows[0]] == list(HEADER) and [int(row["sentence_id"]) for row in rows] == [*range(1, 73)]
-    assert rows[0]["cluster"] == "Introduction" and int(rows[71]["cluster_number"]) == -1
-    assert [rows[0][name] for name in ("source", "coder")] == ["machine", "sections"] and rows[71]["source"] == ""
-
-
 @pytest.fixture(scope="module")
 def columned(filled: Store) -> Store:
     """The store with columns, two of which have names of columns of the export, and two selections."""
@@ -274,17 +256,20 @@ def test_columns_and_selections_are_read(columned: Store) -> None:
 
 
 @pytest.mark.parametrize("format", runs.ExportFormat)
-def test_exports_have_columns_where_wanted(
+def test_exports_have_every_row_and_columns_where_wanted(
     columned: Store, format: runs.ExportFormat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("themescope.jobs.services.labelling.files.BATCH", 7)
-    id = new(columned, f"with columns as {format}")
+    id = new(columned, f"export {format}")
+    labellings.unassign(lea(columned), id, SentenceChange(sentences=[72]))
+    rows = _read(format, b"".join(runs.labels(columned, id).stream(format)))
+    assert [*rows[0]] == list(HEADER) and [int(row["sentence_id"]) for row in rows] == [*range(1, 73)]
+    assert rows[0]["cluster"] == "Introduction" and int(rows[71]["cluster_number"]) == -1
+    assert [rows[0][name] for name in ("source", "coder")] == ["machine", "sections"] and rows[71]["source"] == ""
     rows = _read(format, b"".join(runs.labels(columned, id, columns=True).stream(format)))
     assert [*rows[0]] == [*HEADER, "note (2)", "side", "score", "day", "cluster (2)"]
     last = rows[71]
-    assert (last["note (2)"], last["score"], last["cluster (2)"]) in (
-        ("note 2", 71, 72), ("note 2", "71", "72"),
-    )  # fmt: skip
+    assert (last["note (2)"], last["score"], last["cluster (2)"]) in (("note 2", 71, 72), ("note 2", "71", "72"))
     assert last["side"] in (None, "") and str(last["day"]).startswith("1970-03-13")
 
 

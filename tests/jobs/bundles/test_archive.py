@@ -1,5 +1,6 @@
 """The zip of a bundle: what goes in comes out, and nothing else is believed."""
 
+import hashlib
 import json
 import zipfile
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import save
 from scipy import sparse
 
 from themescope.core.errors import ReadError
@@ -47,8 +49,6 @@ def raw(path: Path, entries: list[tuple[str, bytes]], kind: int = zipfile.ZIP_DE
 
 
 def manifest(parts: dict[str, bytes], **more: object) -> bytes:
-    import hashlib
-
     said = {n: {"bytes": len(d), "sha256": hashlib.sha256(d).hexdigest()} for n, d in parts.items()}
     facts = {"format": BUNDLE.id, "version": BUNDLE.version, "about": {}, "parts": said}
     return json.dumps(facts | more).encode()
@@ -86,7 +86,17 @@ def test_parts_come_back_and_equal_content_has_equal_bytes(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     "name",
-    ["../secret", "/etc/passwd", "models/00/../../x.json", "models/00/x.pkl", "C:\\x", "extra.txt", "articles.jsonl/"],
+    [
+        "../secret",
+        "/etc/passwd",
+        "models/00/../../x.json",
+        "models/00/x.pkl",
+        "C:\\x",
+        "extra.txt",
+        "articles.jsonl/",
+        "models/٠٠/model.json",
+        "models/००/model.json",
+    ],
 )
 def test_names_that_no_bundle_has_are_refused(tmp_path: Path, name: str) -> None:
     path = raw(
@@ -145,14 +155,6 @@ def test_a_zip_that_the_library_gives_up_on_is_refused(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(flags[:start] + put + flags[start + 2 :])
         with pytest.raises(ReadError):
             ArchiveReader(tmp_path / name, BUNDLE)
-
-
-@pytest.mark.parametrize("digits", ["٠٠", "००"])
-def test_digits_are_those_of_ascii(tmp_path: Path, digits: str) -> None:
-    name = f"models/{digits}/model.json"
-    path = raw(tmp_path / "a.zip", [(ARTICLES, b""), (name, b""), (MANIFEST, manifest({ARTICLES: b"", name: b""}))])
-    with pytest.raises(ReadError, match="not a part of a bundle"):
-        ArchiveReader(path, BUNDLE)
 
 
 GOOD: dict[str, Any] = {
@@ -223,8 +225,6 @@ def test_vectors_come_back() -> None:
     thin = [sparse.csr_array(np.where(block > 0.5, block, 0)) for block in fine]
     back = parts.vectors_from_bytes(parts.vectors_to_bytes(thin), Path("x"))
     assert all(np.array_equal(a.toarray(), b.toarray()) for a, b in zip(thin, back, strict=True))
-    from safetensors.numpy import save
-
     whole = np.zeros((2, 4), dtype=np.float32)
     counts = [np.array(rows) for rows in ([1.0, 1.0], [[1, 1]], [3, -1], [2**62, 2**62], [])]
     strange = [save({"rows": rows, "vectors": whole}) for rows in counts]

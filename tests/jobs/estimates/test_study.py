@@ -1,13 +1,16 @@
-"""Estimates from labels of a sample and from predictions: what counts, and the same numbers from the replication."""
+"""Estimates from labels of a sample and from predictions, and the report of a project with them."""
 
 import json
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from docx import Document
+from docx.oxml.ns import qn
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.estimates.survey import DRAWN, ROWS, label, survey, topic
@@ -17,8 +20,10 @@ from themescope.core.errors import DataError
 from themescope.core.estimates.shares import COUNTED, NOT_RANDOM, composition, share, shares
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.markup import Table, as_html
-from themescope.db.records import NewLabelling
+from themescope.core.labelling.markup import Block, HeadingBlock, ParagraphBlock, Picture, Table, as_html, as_markdown
+from themescope.core.metrics.statistics import share_intervals
+from themescope.core.records.stored import CorpusRecord
+from themescope.db.records import MapPoints, NewLabelling, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.services import corpus_edits
@@ -26,17 +31,139 @@ from themescope.jobs.services.estimates import Study, columns_of, groups_of, ope
 from themescope.jobs.services.labelling import agreement, starts
 from themescope.jobs.services.labelling.codebook import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.report import project_report
+from themescope.jobs.services.report import as_docx, numbered_picture, project_report
 
 
 @pytest.fixture(scope="module")
 def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_home(survey(tmp_path_factory.mktemp("answers"), predicted=True))
+    folder = tmp_path_factory.mktemp("answers")
+
+    def fill(store: Store) -> None:
+        survey(folder, predicted=True)(store)
+        with store.reading() as r:
+            corpus, model = r.corpora.by_name("C"), r.models.by_name("words")
+        do(store, "find-themes", corpus="C", model="words", settings={"k": 3})
+        with store.writing() as w:
+            ids = w.corpora.sentence_ids(corpus.id)
+            points = np.random.default_rng(0).random((len(ids), 2), np.float32)
+            w.maps.add(
+                corpus_id=corpus.id, model_id=model.id, name="map", config={}, seed=0, digest="m", faithfulness=0.5,
+                sampled_from=len(ids), points=MapPoints(ids, points),
+            )  # fmt: skip
+
+    return make_home(fill)
 
 
 @pytest.fixture
 def store(copy_home: CopyHome, home: Path) -> Store:
     return copy_home(home)
+
+
+@pytest.fixture
+def corpus(store: Store) -> CorpusRecord:
+    with store.reading() as r:
+        return r.corpora.by_name("C")
+
+
+def written(store: Store, long: bool = True) -> list[Block]:
+    with store.reading() as r:
+        corpus = r.corpora.by_name("C")
+        return project_report(store, corpus.id, r.labellings.list(corpus.id), long)
+
+
+def table(blocks: list[Block], column: str) -> Table:
+    return next(block for block in blocks if isinstance(block, Table) and column in block.header)
+
+
+def headings(blocks: list[Block]) -> list[str]:
+    return [block.text for block in blocks if isinstance(block, HeadingBlock)]
+
+
+def test_shares_of_themes_and_codes_are_those_of_the_store(store: Store, corpus: CorpusRecord) -> None:
+    blocks = written(store)
+    themes = table(blocks, "Theme").rows
+    with store.reading() as r:
+        run = r.runs.themes(corpus.id, whole=True)[-1]
+        study = open_study(r, [r.labellings.by_name("gold")])
+    assert [row[1] for row in themes] == [theme["name"] for theme in run.config["themes"]]
+    size = run.config["themes"][0]["size"]
+    value, low, high = (100 * float(one[0]) for one in share_intervals([size], [ROWS]))
+    assert themes[0][2:4] == (f"{size:,}", f"{value:.1f} ({low:.1f} to {high:.1f})")
+    codes = {row[0]: row for row in table(blocks, "Corrected").rows}
+    corrected = share(study.units("Housing")).corrected
+    assert corrected is not None
+    value, low, high = (100 * x for x in (corrected.value, corrected.low, corrected.high))
+    assert codes["Housing"][3] == f"{value:.1f} ({low:.1f} to {high:.1f})"
+    assert headings(blocks) == [
+        "Report of C", "Question", "Data", "Themes", "Themes by party",
+        "Shares of the codes in all 240 units of the project", "Codes by party", "Codings", "Method", "Limits",
+    ]  # fmt: skip
+    text = " ".join(block.text for block in blocks if isinstance(block, ParagraphBlock))
+    assert "prediction-powered inference" in text and "There are no codes" not in text
+
+
+def test_the_short_report_is_two_pages_of_the_same_numbers(store: Store, corpus: CorpusRecord) -> None:
+    short, long = written(store, long=False), written(store)
+    assert headings(short) == [
+        "Report of C", "Question", "Data", "Shares of the codes in all 240 units of the project", "Agreement",
+        "Method", "Limits",
+    ]  # fmt: skip
+    assert table(short, "Corrected") == table(long, "Corrected")
+    assert table(short, "Alpha").rows[0][-1].startswith("0.")
+    text = as_markdown(short)
+    assert "Krippendorff's alpha" in text and "prediction-powered inference" in text and "party" in text
+    assert len(text.split()) < 700 < len(as_markdown(long).split())
+    themes = project_report(store, corpus.id, [])
+    assert headings(themes) == ["Report of C", "Question", "Data", "Themes", "Limits"]
+
+
+def test_what_cannot_be_reported_is_said(store: Store, corpus: CorpusRecord) -> None:
+    blocks = project_report(store, corpus.id, [], long=True)
+    assert "There are no codes of people" in as_html(blocks, "t") and "Codings" not in headings(blocks)
+    reasons = {row[0]: row[2] for row in table(written(store), "Left out, because").rows}
+    assert reasons == {
+        "Codes": "nobody coded a unit in it", "Pilot · Ada": "", "Pilot · Ben": "",
+        "gold": "nobody coded a unit in it",
+    }  # fmt: skip
+
+
+def test_word_and_html_have_the_same_content(store: Store) -> None:
+    blocks = written(store)
+    document = Document(BytesIO(as_docx(blocks, "Report")))
+    tables = [[[cell.text for cell in row.cells] for row in found.rows] for found in document.tables]
+    assert tables == [
+        [list(block.header), *(list(row) for row in block.rows)] for block in blocks if isinstance(block, Table)
+    ]
+    styles = {f"Heading {level}" for level in (1, 2, 3)}
+    assert [p.text for p in document.paragraphs if p.style.name in styles] == headings(blocks)
+    assert len(document.element.findall(f".//{qn('w:drawing')}")) == sum(isinstance(b, Picture) for b in blocks) == 1
+    hostile = "<w:p>&\x00\ud800 *x*"  # texts of users are text
+    document = Document(BytesIO(as_docx([ParagraphBlock(hostile), Table((hostile,), [(hostile,)])], hostile)))
+    assert document.paragraphs[0].text == "<w:p>&\ufffd\ufffd *x*" == document.tables[0].rows[1].cells[0].text
+
+
+def test_the_picture_shows_every_group() -> None:
+    from PIL import Image
+
+    points = np.array([[0, 0], [0, 1], [5, 5], [9, 0]], np.float32)
+    with Image.open(BytesIO(numbered_picture(points, np.array([0, 0, 1, -1], np.int32)))) as image:
+        colours = {colour for _, colour in image.getcolors(1_000_000) or ()}
+    assert {(27, 127, 121), (194, 84, 45), (185, 188, 192)} <= colours
+    assert numbered_picture(points[:1], np.zeros(1, np.int32))[:4] == b"\x89PNG"
+
+
+def test_the_command_writes_each_format(store: Store, tmp_path: Path) -> None:
+    for suffix, begin in ((".html", b"<!doctype html>"), (".docx", b"PK"), (".md", b"# Report of")):
+        out = tmp_path / f"report{suffix}"
+        run(store, "report", "C", "--out", str(out), "--labelling", "gold")
+        assert out.read_bytes().lower().startswith(begin.lower())
+    long = tmp_path / "long.md"
+    run(store, "report", "C", "--out", str(long), "--long")
+    assert "## Codings" in long.read_text("utf-8") and "## Codings" not in (tmp_path / "report.md").read_text("utf-8")
+    assert "not .pdf" in refused(store, "report", "C", "--out", str(tmp_path / "report.pdf"))
+
+
+# --- studies: what counts, and the same numbers from the replication --------------------------------------------------
 
 
 def study_of(store: Store, *names: str) -> Study:
@@ -52,9 +179,7 @@ def test_labels_of_a_sample_count_with_its_probability_and_others_are_left_out(s
     halves = (study.labels[given] == 0.5).any(axis=1)
     assert halves.sum() == DRAWN // 10, "what two people see differently counts half for each code"
     assert len(np.unique(study.documents)) == ROWS, "rows of a list are documents of their own"
-    with store.reading() as r:
-        other = r.labellings.by_name("Codes")
-    session = LabellingSession(store, other.id, "Ada")
+    session = session_of(store, "Codes")
     outside = int(study.ids[~given][0])
     session.do(op.assign(session.partition, np.array([outside]), 1))
     with_other = study_of(store, "Pilot · Ada", "Codes")
@@ -95,8 +220,31 @@ def run(store: Store, *args: str) -> str:
     return done.stdout
 
 
-def test_a_later_wave_is_outside_of_what_estimates_hold_for_until_it_is_drawn_from(
-    store: Store, tmp_path: Path
+def refused(store: Store, *args: str) -> str:
+    done = CliRunner(env={"THEMESCOPE_HOME": str(store.settings.home)}).invoke(main, [*args])
+    assert done.exit_code == 2
+    return done.output
+
+
+def session_of(store: Store, name: str) -> LabellingSession:
+    with store.reading() as r:
+        return LabellingSession(store, r.labellings.by_name(name).id, "Ada")
+
+
+def sampled(store: Store, name: str) -> tuple[TaskRecord, set[int]]:
+    """A task, and the sentences that were drawn for it."""
+    with store.reading() as r:
+        task = next(task for task in r.tasks.list() if task.name == name)
+        return task, {s.id for item in r.tasks.items(task.id) for s in sentences_of_item(r, item.range)}
+
+
+def replicated(folder: Path) -> str:
+    script = [sys.executable, "-I", str(folder / "replicate.py")]
+    return subprocess.run(script, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_later_wave_is_outside_of_what_estimates_hold_for_until_it_is_drawn(
+    store: Store, corpus: CorpusRecord, tmp_path: Path
 ) -> None:
     before = share(study_of(store, "gold").units("Housing"))
     second_wave(store)
@@ -116,19 +264,16 @@ def test_a_later_wave_is_outside_of_what_estimates_hold_for_until_it_is_drawn_fr
     units = (folder / "units.csv").read_text("utf-8").splitlines()
     assert len(units) == 1 + ROWS and all(line.split(",")[5] for line in units)
     with store.reading() as r:
-        (corpus,) = r.corpora.list()
         blocks = project_report(store, corpus.id, [r.labellings.by_name("gold")])
     report = as_html(blocks, "t")
     assert told in report and "Codes by wave" not in report
-    with store.reading() as r:
-        ada = r.labellings.by_name("Pilot · Ada")
-    section = methods_section(store, [ada.id])
+    section = methods_section(store, [session_of(store, "Pilot · Ada").record.id])
     assert "60 of 240 units at random, which stand for the 240 units of “wave 1”" in section
     # Now from the rest: both samples together are one of all.
     run(store, "sample", "C", "More", "--number", "20", "--person", "Ada", "--outside", "--codes", "Codes")
     assert study_of(store, "gold").holds == (told,), "nothing of it is labelled yet"
+    more, _ = sampled(store, "More")
     with store.reading() as r:
-        (more,) = (task for task in r.tasks.list(corpus.id) if task.name == "More")
         assert {item.article_id for item in r.tasks.items(more.id)} == {int(r.corpora.article_ids(corpus.id)[-1])}
     label(store, more.id, "Ada")
     study = study_of(store, "Pilot · Ada", "More · Ada")
@@ -146,13 +291,10 @@ def test_a_later_wave_is_outside_of_what_estimates_hold_for_until_it_is_drawn_fr
         study_of(store, "More · Ada")
 
 
-def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
+def test_removed_and_changed_sentences_are_outside_too(store: Store, corpus: CorpusRecord) -> None:
     second_wave(store, predict=False)
     run(store, "sample", "C", "All", "--number", "100", "--person", "Ada", "--codes", "Codes")
-    with store.reading() as r:
-        (corpus,) = r.corpora.list()
-        task = next(task for task in r.tasks.list(corpus.id) if task.name == "All")
-        drawn = {s.id for item in r.tasks.items(task.id) for s in sentences_of_item(r, item.range)}
+    task, drawn = sampled(store, "All")
     label(store, task.id, "Ada")
     study = study_of(store, "All · Ada")
     assert study.holds[0] == "The estimates hold for all 320 units of the project."
@@ -174,25 +316,19 @@ def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
         "The estimates hold for the 238 units that the sample could draw; outside of it: 2 with a text changed "
         "since, 80 removed since.",
         "1 code of units outside of it left out.",
-        f"{gone + 1} of {len(drawn | pilot(store))} sampled units removed or changed since.",
+        f"{gone + 1} of {len(drawn | sampled(store, 'Pilot')[1])} sampled units removed or changed since.",
     )
     for edit in edits:
         corpus_edits.undo(store, corpus.id, edit.id, "Ada")
     assert len(study_of(store, "All · Ada").ids) == ROWS
 
 
-def pilot(store: Store) -> set[int]:
-    with store.reading() as r:
-        task = next(task for task in r.tasks.list() if task.name == "Pilot")
-        return {s.id for item in r.tasks.items(task.id) for s in sentences_of_item(r, item.range)}
-
-
-def test_the_frame_travels_in_a_bundle_without_the_removed_wave(store: Store, tmp_path: Path) -> None:
+def test_the_frame_travels_in_a_bundle_without_the_removed_wave(
+    store: Store, corpus: CorpusRecord, tmp_path: Path
+) -> None:
     second_wave(store, predict=False)
     run(store, "sample", "C", "All", "--number", "100", "--person", "Ada", "--codes", "Codes")
-    with store.reading() as r:
-        corpus = r.corpora.by_name("C")
-        task = next(task for task in r.tasks.list(corpus.id) if task.name == "All")
+    task, _ = sampled(store, "All")
     label(store, task.id, "Ada")
     corpus_edits.remove_wave(store, corpus.id, "spring", "Ada")
     second_wave(store, "summer", predict=False)
@@ -205,13 +341,12 @@ def test_the_frame_travels_in_a_bundle_without_the_removed_wave(store: Store, tm
     do(store, "import-bundle", file=str(path))
     after = study_of(store, "All · Ada")
     assert after.outside == before.outside == 80 and len(after.ids) == len(before.ids) == ROWS
+    assert after.probabilities is not None and np.array_equal(after.probabilities, before.probabilities)
     assert "“wave 1”" in after.holds[0] and "80 added since (“summer”)" in after.holds[0]
 
 
 def test_sampled_sentences_without_a_label_that_counts_are_open(store: Store, tmp_path: Path) -> None:
-    with store.reading() as r:
-        record = r.labellings.by_name("gold")
-    session = LabellingSession(store, record.id, "Ada")
+    session = session_of(store, "gold")
     whole = study_of(store, "gold")
     doubtful = whole.ids[~np.isnan(whole.labels[:, 0])][:6]
     session.do(op.mark(session.partition, doubtful, True))
@@ -223,9 +358,7 @@ def test_sampled_sentences_without_a_label_that_counts_are_open(store: Store, tm
     folder = tmp_path / "files"
     text = run(store, "estimate", "gold", "--code", "Housing", "--methods", "--replication", str(folder))
     assert "least" in text and "whatever the labels of 6 open units are" in text
-    script = [sys.executable, "-I", str(folder / "replicate.py")]
-    printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout
-    assert f"all units\tleast\t{100 * found.least.value:.4f}" in printed
+    assert f"all units\tleast\t{100 * found.least.value:.4f}" in replicated(folder)
     assert sum(line.endswith(",1") for line in (folder / "units.csv").read_text("utf-8").splitlines()) == 6
 
 
@@ -241,11 +374,9 @@ def test_what_two_people_dispute_is_open_in_their_gold_labelling(store: Store) -
     assert found.least.value <= ada.corrected.value <= found.most.value
 
 
-def test_a_sentence_with_two_codes_counts_for_both(store: Store) -> None:
+def test_a_sentence_with_two_codes_counts_for_both_and_groups_are_categories_and_periods(store: Store) -> None:
     before = study_of(store, "Pilot · Ada")
-    with store.reading() as r:
-        record = r.labellings.by_name("Pilot · Ada")
-    session = LabellingSession(store, record.id, "Ada")
+    session = session_of(store, "Pilot · Ada")
     session.do(coding.allow_several(session.partition, True))
     numbers = {cluster.name: number for number, cluster in session.partition.clusters.items()}
     some = session.partition.members(numbers["Housing"])[:5]
@@ -253,20 +384,14 @@ def test_a_sentence_with_two_codes_counts_for_both(store: Store) -> None:
     after = study_of(store, "Pilot · Ada")
     assert after.codes == before.codes == ("Housing", "Transport")
     both = np.isin(after.ids, some)
+    with store.reading() as r:
+        columns = columns_of(r, after.corpus.id)
+        assert {*groups_of(r, after, columns["party"])} == {"A", "B"}
+        assert {*groups_of(r, after, columns["day"], "year")} == {"2020", "2021", "2022"}
     assert (after.labels[both] == 1).all() and np.nansum(after.labels, axis=0)[0] == np.nansum(before.labels, axis=0)[0]
 
 
-def test_groups_are_categories_and_periods(store: Store) -> None:
-    study = study_of(store, "Pilot · Ada")
-    with store.reading() as r:
-        columns = columns_of(r, study.corpus.id)
-        assert {*groups_of(r, study, columns["party"])} == {"A", "B"}
-        assert {*groups_of(r, study, columns["day"], "year")} == {"2020", "2021", "2022"}
-
-
 def test_labels_that_nobody_sampled_are_said_to_be(store: Store) -> None:
-    with store.reading() as r:
-        codes = r.labellings.by_name("Codes")
     with pytest.raises(DataError, match="Nobody has coded a unit yet"):
         study_of(store, "Codes")
     file = {"files": [str(Path(store.settings.home) / "more.csv")], "corpus": "D"}
@@ -289,18 +414,14 @@ def test_labels_that_nobody_sampled_are_said_to_be(store: Store) -> None:
     assert run(store, "estimate", "D").count("12 of 20 units") == 1
     with store.reading() as r:
         report = as_html(project_report(store, corpus.id, [r.labellings.by_name("D")]), "t")
-    assert (
-        "12 of 20 units" in report
-        and "60.0" not in report
-        and "100.0" not in report
-        and "Only 10 units were checked" in report
-    )
+    assert "12 of 20 units" in report and "Only 10 units were checked" in report
+    assert "60.0" not in report and "100.0" not in report
     session.do(op.mark(session.partition, session.partition.ids[10:14], False))
     session.do(op.create(session.partition, 2, "Other", session.partition.ids[12:]))
     whole = share(study_of(store, "D").units("Housing"))
     assert whole.people is not None and whole.people.value == pytest.approx(0.6) and not whole.warnings
-    with store.reading() as r, pytest.raises(DataError, match="one project"):
-        open_study(r, [codes, r.labellings.by_name("D")])
+    with pytest.raises(DataError, match="one project"):
+        study_of(store, "Codes", "D")
 
 
 def test_labels_of_a_file_may_be_those_of_a_sample(store: Store) -> None:
@@ -322,10 +443,8 @@ def test_labels_of_a_file_may_be_those_of_a_sample(store: Store) -> None:
     assert study.frame.endswith("if the imported codes are those of a random sample")
 
 
-def test_moves_in_a_coding_of_themes_are_no_sample(store: Store) -> None:
-    with store.reading() as r:
-        (corpus, *_), model = r.corpora.list(), r.models.list()[-1]
-    do(store, "find-themes", corpus=corpus.name, model=model.name, settings={"k": 2})
+def test_moves_in_a_coding_of_themes_are_no_sample(store: Store, corpus: CorpusRecord) -> None:
+    do(store, "find-themes", corpus="C", model="words", settings={"k": 2})
     with store.reading() as r:
         themes = r.runs.themes(corpus.id, whole=True)[-1]
     made = starts.begin(store, NewLabelling(corpus.id, "Sorted", "Ada"), starts.from_themes(themes.id))
@@ -347,12 +466,9 @@ def test_the_command_prints_what_the_replication_computes(store: Store, tmp_path
     command = ["estimate", "gold", "--code", "Housing", "--by", "party", "--replication", str(folder), "--json"]
     rows = {}
     for more, named in (([], "{}"), (["--composition"], "of the code, {}"), (["--difference", "A", "B"], "A – B")):
-        done = CliRunner(env={"THEMESCOPE_HOME": str(store.settings.home)}).invoke(main, [*command, *more])
-        assert done.exit_code == 0, done.output
-        listed = json.loads(done.stdout)["codes"]["Housing"]
+        listed = json.loads(run(store, *command, *more))["codes"]["Housing"]
         rows |= {named.format(one["name"]) if one["name"] else "all units": one for one in listed}
-    script = [sys.executable, "-I", str(folder / "replicate.py")]
-    printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout.splitlines()[1:]
+    printed = replicated(folder).splitlines()[1:]
     assert len(printed) == 18
     for group, way, *numbers in (line.split("\t") for line in printed):
         expected = [100 * rows[group][way][key] for key in ("value", "low", "high")]
@@ -360,12 +476,8 @@ def test_the_command_prints_what_the_replication_computes(store: Store, tmp_path
 
 
 def test_the_command_says_what_is_unknown(store: Store) -> None:
-    def said(*args: str) -> str:
-        done = CliRunner(env={"THEMESCOPE_HOME": str(store.settings.home)}).invoke(main, ["estimate", *args])
-        assert done.exit_code
-        return done.output
-
-    assert "Known: day, party" in said("Pilot · Ada", "--by", "region")
-    assert "Known: Housing, Transport" in said("Pilot · Ada", "--code", "Health")
-    assert "one code" in said("Pilot · Ada", "--replication", "x")
-    assert "Known: A, B" in said("Pilot · Ada", "--by", "party", "--difference", "A", "C")
+    ada = ("estimate", "Pilot · Ada")
+    assert "Known: day, party" in refused(store, *ada, "--by", "region")
+    assert "Known: Housing, Transport" in refused(store, *ada, "--code", "Health")
+    assert "one code" in refused(store, *ada, "--replication", "x")
+    assert "Known: A, B" in refused(store, *ada, "--by", "party", "--difference", "A", "C")

@@ -10,14 +10,6 @@ from tests.servers import free_port
 from themescope.jobs.executors import LocalConfig, LocalExecutor, ShardExecutor
 
 
-def need_ray() -> None:
-    """Skip a test without the extra; in CI, where it must be there, fail."""
-    if importlib.util.find_spec("ray") is None:
-        if os.environ.get("CI"):
-            pytest.fail("Ray is missing in CI: pip install 'themescope[ray]'.")
-        pytest.skip("Ray is not installed: pip install 'themescope[ray]'.")
-
-
 @pytest.fixture(scope="session")
 def client_port() -> int:
     """Port of the Ray Client server of the cluster."""
@@ -27,7 +19,10 @@ def client_port() -> int:
 @pytest.fixture(scope="session")
 def ray_cluster(client_port: int) -> Iterator[Any]:
     """A Ray cluster of two nodes with one CPU each on this machine, whose workers find the tests."""
-    need_ray()
+    if importlib.util.find_spec("ray") is None:
+        if os.environ.get("CI"):
+            pytest.fail("Ray is missing in CI: pip install 'themescope[ray]'.")
+        pytest.skip("Ray is not installed: pip install 'themescope[ray]'.")
     with pytest.MonkeyPatch.context() as patch:
         root = str(Path(__file__).resolve().parents[3])
         patch.setenv("PYTHONPATH", os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])]))

@@ -61,7 +61,6 @@ class Noting:
         return arrays(number)
 
     def calls(self) -> list[int]:
-        """Return the numbers of the finished calls."""
         return sorted(int(file.name.split("-")[0]) for file in self.folder.iterdir() if "-" in file.name)
 
 

@@ -25,6 +25,8 @@ def test_results_come_in_order_and_again(executor: ShardExecutor) -> None:
     for _ in range(2):
         assert list(executor.map(fns.square, numbers(20), report=SILENT)) == [n * n for n in range(20)]
     assert list(executor.map(fns.square, [], report=SILENT)) == []
+    counts = list(executor.map(fns.Loading(), numbers(12), report=SILENT))  # a worker keeps its function
+    assert counts.count(1) <= executor.workers() and max(counts) > 1
 
 
 def test_shards_are_read_a_few_ahead(executor: ShardExecutor) -> None:
@@ -41,30 +43,19 @@ def test_shards_are_read_a_few_ahead(executor: ShardExecutor) -> None:
     assert len(list(results)) == 99
 
 
-def test_a_worker_keeps_its_function(executor: ShardExecutor) -> None:
-    counts = list(executor.map(fns.Loading(), numbers(12), report=SILENT))
-    assert counts.count(1) <= executor.workers() and max(counts) > 1
-
-
-def test_errors_of_a_shard_are_raised_with_its_name(executor: ShardExecutor) -> None:
+def test_errors_of_a_shard_are_raised_with_its_name_whatever_their_arguments(executor: ShardExecutor) -> None:
     with pytest.raises(DataError, match="Five") as found:
         list(executor.map(fns.reject_five, numbers(8), report=SILENT))
     assert str(found.value) == "Five is not allowed." and "This happened in number 5." in found.value.__notes__
     with pytest.raises(ZeroDivisionError, match="division by zero"):
         list(executor.map(fns.divide, numbers(8), report=SILENT))
-    assert list(executor.map(fns.square, numbers(3), report=SILENT)) == [0, 1, 4]  # it works on
-
-
-def test_errors_with_arguments_of_their_own_are_sent(executor: ShardExecutor) -> None:
-    with pytest.raises(ReadError) as found:
+    with pytest.raises(ReadError) as refused:
         list(executor.map(fns.reject_file, numbers(8), report=SILENT))
-    assert str(found.value) == "page.html, line 12: this is a list. Convert it."
-    assert (found.value.position, found.value.advice) == ("line 12", "Convert it.")
-
-
-def test_a_defect_that_cannot_be_sent_keeps_its_message(executor: ShardExecutor) -> None:
+    assert str(refused.value) == "page.html, line 12: this is a list. Convert it."
+    assert (refused.value.position, refused.value.advice) == ("line 12", "Convert it.")
     with pytest.raises((RuntimeError, fns.Unsendable), match="two arguments: 1, 2"):
         list(executor.map(fns.unsendable, numbers(8), report=SILENT))
+    assert list(executor.map(fns.square, numbers(3), report=SILENT)) == [0, 1, 4]  # it works on
 
 
 def test_progress_and_cancellation(executor: ShardExecutor) -> None:

@@ -1,6 +1,8 @@
 """Jobs on every executor: the same results, also when workers die."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from tests.jobs.executors.conftest import RAY
 from tests.jobs.helpers import WORDS
 from themescope.core.types import SILENT, Shard, Split
 from themescope.db.store import Store
-from themescope.jobs.executors import LocalConfig, LocalExecutor, ShardExecutor
+from themescope.jobs.executors import LocalConfig, LocalExecutor, ShardExecutor, open_executor
 from themescope.jobs.executors.ray_cluster import AHEAD
 from themescope.jobs.queue.runner import run_here
 
@@ -58,7 +60,6 @@ def small_shards() -> Iterator[None]:
 
 
 def results(store: Store, executor: ShardExecutor, file: Path) -> list[Any]:
-    """Return what the jobs compute that are cut into shards."""
 
     def do(kind: str, **args: Any) -> dict[str, Any]:
         return run_here(store, kind, args, quiet=True)
@@ -83,14 +84,13 @@ def results(store: Store, executor: ShardExecutor, file: Path) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def expected(make_home: MakeHome, file: Path) -> list[Any]:
-    """Results of one process."""
     found: list[Any] = []
     make_home(lambda store: found.extend(results(store, LocalExecutor(LocalConfig(1)), file)))
     return found
 
 
 @pytest.mark.parametrize("executor", ["local-2", SLOW_RAY], indirect=True)
-def test_results_do_not_depend_on_the_workers(
+def test_all_workers_give_equal_results(
     executor: ShardExecutor, sqlite_store: Store, file: Path, expected: list[Any]
 ) -> None:
     digests, labels, vectors, margins = results(sqlite_store, executor, file)
@@ -110,3 +110,41 @@ def test_a_killed_node_repeats_only_its_shards(executor: ShardExecutor, tmp_path
     ray_cluster.add_node(num_cpus=1)
     assert [len(arrays[0]) for arrays in [*first, *found]] == list(range(60))
     assert set(fn.calls()) == set(range(60)) and len(fn.calls()) <= 60 + AHEAD
+
+
+# --- a cluster that is reached through its Ray Client server, from a process of its own as a worker would be ----------
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Ray
+@pytest.mark.usefixtures("ray_cluster")
+def test_shards_through_the_client_server(client_port: int, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", __name__, f"ray://127.0.0.1:{client_port}", str(tmp_path)],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["results"] == list(range(12))
+    assert set(found["calls"]) == set(range(12)) and len(found["calls"]) < 24
+    assert found["error"] == "Five is not allowed."
+    assert found["workers"] == 2
+
+
+def main(url: str, folder: Path) -> None:
+    """Compute shards, one of which kills its worker, and some with an error; print what happened as JSON."""
+    fn = shards.Noting(folder, fatal=4)
+    with open_executor(url) as executor:
+        results = [len(a[0]) for a in executor.map(fn, [Shard(f"number {n}", n) for n in range(12)], report=SILENT)]
+        try:
+            list(executor.map(shards.reject_five, [Shard(f"number {n}", n) for n in range(8)], report=SILENT))
+        except Exception as error:
+            message = str(error)
+        sys.stdout.write(
+            json.dumps({"results": results, "calls": fn.calls(), "error": message, "workers": executor.workers()})
+            + "\n"
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

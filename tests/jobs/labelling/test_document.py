@@ -98,6 +98,10 @@ def test_lines_that_no_labelling_has() -> None:
         [*lines[:5], lines[4], *lines[5:]],
         [*lines[:1], *lines[2:]],
         [*lines, lines[-1]],
+        [*lines[:3], "{}\n", *lines[3:]],
+        [*lines[:-1], lines[-1][:40]],
+        lines[1:],
+        lines[:-1],
         [],
     ):
         with pytest.raises(ReadError):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
-import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.jobs.helpers import only_plan
 from tests.jobs.test_cli import call, call_json
-from themescope.core.errors import DataError
+from themescope.core.errors import DataError, ReadError
 from themescope.core.labelling.agreement import agreement_on_codes
+from themescope.core.readers.tables import Sheet, read_sheet
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import NewLabelling
@@ -42,10 +42,25 @@ def corpus_of(store: Store, *texts: str) -> int:
     return corpus.id
 
 
-def planned(store: Store, corpus: int, path: Path, content: str | bytes) -> tuple[tables.Plan, dict[str, str]]:
+Planned = Callable[[str, "str | bytes"], tuple[tables.Plan, dict[str, str]]]
+
+
+@pytest.fixture
+def corpus(sqlite_store: Store) -> int:
+    return corpus_of(sqlite_store)
+
+
+@pytest.fixture
+def planned(sqlite_store: Store, corpus: int, tmp_path: Path) -> Planned:
+    return partial(plan_of, sqlite_store, corpus, tmp_path)
+
+
+def plan_of(
+    store: Store, corpus: int, folder: Path, name: str, content: str | bytes
+) -> tuple[tables.Plan, dict[str, str]]:
     """Plan an import; return also text → name of its cluster."""
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    sheet = files.read_labels(path)
+    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    sheet = files.read_labels(folder / name)
     plan = only_plan(store, corpus, None, sheet, tables.likely_columns(sheet))
     with store.reading() as r:
         found = r.corpora.sentences_by_id([*plan.placed])
@@ -61,53 +76,18 @@ def choices(label: str) -> dict[str, object]:
 
 
 PAIRS = tuple(zip(TEXTS, LABELS, strict=True))
-EXPORTS = {
-    "label studio.json": json.dumps(
-        [{"id": n, "data": {"text": t}, "annotations": [{"result": [choices(c)]}]} for n, (t, c) in enumerate(PAIRS)]
-    ),
-    "label studio min.json": json.dumps(
-        [{"id": n, "text": t, "topic": c, "annotator": 1, "lead_time": 2.5} for n, (t, c) in enumerate(PAIRS)]
-    ),
-    "label studio.csv": cells(
-        ("annotation_id", "annotator", "created_at", "id", "lead_time", "text", "view", "updated_at"),
-        *((n, 1, f"2024-03-01T10:0{n}:00Z", n + 100, 3.2, t, c, "x") for n, (t, c) in enumerate(PAIRS)),
-    ),
-    "doccano.jsonl": "".join(json.dumps({"id": n, "text": t, "label": [c]}) + "\n" for n, (t, c) in enumerate(PAIRS)),
-    "doccano.csv": cells(("id", "text", "label"), *((n, t, c) for n, (t, c) in enumerate(PAIRS))),
-    "argilla 1.csv": cells(
-        ("text", "prediction", "annotation", "annotation_agent", "status", "id"),
-        *((t, "", c, "ana", "Validated", n) for n, (t, c) in enumerate(PAIRS)),
-    ),
-    "argilla 2.csv": cells(
-        ("id", "status", "_server_id", "text", "topic.responses", "topic.responses.users", "topic.responses.status"),
-        *((n, "completed", f"a{n}", t, f"['{c}']", "['u1']", "['submitted']") for n, (t, c) in enumerate(PAIRS)),
-    ),
-    "prodigy.jsonl": "".join(
-        json.dumps({"text": t, "options": [{"id": c[0], "text": c}], "accept": [c[0]], "answer": "accept"}) + "\n"
-        for t, c in PAIRS
-    ),
-    "prodigy textcat.jsonl": "".join(json.dumps({"text": t, "label": c, "answer": "accept"}) + "\n" for t, c in PAIRS),
-    "maxqda.csv": cells(
-        ("Color", "Document group", "Document name", "Code", "Beginning", "End", "Segment", "Modified by"),
-        *(("#ff0000", "", "Interview", c, n, n, t, "ana") for n, (t, c) in enumerate(PAIRS)),
-    ),
-    "taguette.csv": cells(
-        ("id", "document", "tag", "content"), *((n, "Interview", c, t) for n, (t, c) in enumerate(PAIRS))
-    ),
-    "qualcoder.csv": cells(
-        ("File", "Coder", "Coded", "Id", "Codename", "Category"),
-        *(("a.txt", "ana", t, n, c, "") for n, (t, c) in enumerate(PAIRS)),
-    ),
-    "catma.csv": cells(
-        ("Document", "Keyword", "Annotation Id", "Tag Path", "Start Position", "End Position"),
-        *(("Interview", t, f"x{n}", c, n, n) for n, (t, c) in enumerate(PAIRS)),
-    ),
-}
+EXPORTS = Path(__file__).with_name("exports")
+"""Files as other programs write them: by one annotator, by two, and with labels of parts of a text."""
 
 
-@pytest.mark.parametrize("name", EXPORTS)
-def test_exports_of_other_programs_are_recognised(sqlite_store: Store, tmp_path: Path, name: str) -> None:
-    plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / name, EXPORTS[name])
+def exported(folder: str) -> pytest.MarkDecorator:
+    paths = sorted((EXPORTS / folder).iterdir())
+    return pytest.mark.parametrize("path", paths, ids=[path.name for path in paths])
+
+
+@exported("one-annotator")
+def test_exports_of_other_programs_are_recognised(planned: Planned, path: Path) -> None:
+    plan, found = planned(path.name, path.read_bytes())
     assert found == dict(PAIRS) and not plan.problems and not plan.several
 
 
@@ -124,45 +104,34 @@ def test_exports_of_other_programs_are_recognised(sqlite_store: Store, tmp_path:
          '{"text": "Trains are full.", "accept": ["bus"], "answer": "reject"}\n'),
     ],
 )  # fmt: skip
-def test_several_labels_are_several_codes(sqlite_store: Store, tmp_path: Path, name: str, content: str) -> None:
-    plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / name, content)
+def test_several_labels_are_several_codes(planned: Planned, name: str, content: str) -> None:
+    plan, found = planned(name, content)
     assert found == {"The bus is late.": "bus, delay", "Trains are full.": ""} and plan.names == ("bus", "delay")
     assert plan.several == 1 and not plan.problems
 
 
-def test_numbers_and_blanks(sqlite_store: Store, tmp_path: Path) -> None:
-    corpus = corpus_of(sqlite_store)
+def test_numbers_and_blanks(planned: Planned) -> None:
     rows = list(zip(TEXTS, ("1.0", "-1", "2.0", "", "NA"), strict=True))
-    plan, found = planned(sqlite_store, corpus, tmp_path / "a.csv", cells(("text", "cluster"), *rows))
+    plan, found = planned("a.csv", cells(("text", "cluster"), *rows))
     assert [*found.values()] == ["1", "", "2", "", ""]
     assert plan.remarks == ("1 × “NA” is read as no code", "1 × “-1” is read as no code")
-    _, named = planned(
-        sqlite_store,
-        corpus,
-        tmp_path / "b.csv",
-        cells(("text", "cluster"), (TEXTS[0], "C#"), (TEXTS[1], "-1"), (TEXTS[2], "none")),
-    )
+    _, named = planned("b.csv", cells(("text", "cluster"), *zip(TEXTS, ("C#", "-1", "none"), strict=False)))
     assert [*named.values()] == ["C#", "-1", "none"]
 
 
 @pytest.mark.parametrize("text", ['It\'s "his" cafe\u0301...', "IT’S «HIS» CAFÉ…", "it's  'his'\u00a0café..."])
-def test_forms_of_signs_and_letters_do_not_prevent_a_match(sqlite_store: Store, tmp_path: Path, text: str) -> None:
-    text = text.replace("'his'", '"his"')
-    _, found = planned(
-        sqlite_store, corpus_of(sqlite_store), tmp_path / "a.csv", cells(("text", "cluster"), (text, "a"))
-    )
+def test_forms_of_signs_and_letters_do_not_prevent_a_match(planned: Planned, text: str) -> None:
+    _, found = planned("a.csv", cells(("text", "cluster"), (text.replace("'his'", '"his"'), "a")))
     assert found == {TEXTS[-1]: "a"}
 
 
 def test_equal_sentences_are_assigned_one_by_one(sqlite_store: Store, tmp_path: Path) -> None:
     corpus = corpus_of(sqlite_store, "Same.", "Other.", "Same.")
-    content = cells(("text", "cluster"), ("Same.", "a"), ("Other.", "b"), ("Same.", "c"))
-    plan, _ = planned(sqlite_store, corpus, tmp_path / "a.csv", content)
+    rows = [("text", "cluster"), ("Same.", "a"), ("Other.", "b"), ("Same.", "c")]
+    plan, _ = plan_of(sqlite_store, corpus, tmp_path, "a.csv", cells(*rows))
     placed = [plan.names[place] for id in sorted(plan.placed) for place in plan.placed[id]]
     assert placed == ["a", "b", "c"] and not plan.problems
-    fewer, _ = planned(
-        sqlite_store, corpus, tmp_path / "b.csv", cells(("text", "cluster"), ("Same.", "a"), ("Other.", "b"))
-    )
+    fewer, _ = plan_of(sqlite_store, corpus, tmp_path, "b.csv", cells(*rows[:3]))
     assert [one.why.partition(":")[0] for one in fewer.problems] == ["2 sentences have this text"]
     assert "--together" in fewer.problems[0].why
 
@@ -188,132 +157,19 @@ def test_what_does_not_match_is_a_file_to_correct_and_bring_again(sqlite_store: 
 # --- annotators -------------------------------------------------------------------------------------------------------
 
 
-def task(text: str, *made: tuple[object, str, str], **more: object) -> dict[str, object]:
-    """A task of Label Studio with the choice, and perhaps the comment, of each annotator."""
-    box = {"type": "textarea", "from_name": "comment"}
-    results = [
-        {"completed_by": who, "result": [choices(c), *([{**box, "value": {"text": [note]}}] if note else [])]}
-        for who, c, note in made
-    ]
-    return {"data": {"text": text}, "annotations": results, **more}
-
-
-def argilla(text: str, *made: tuple[str, str, str]) -> dict[str, object]:
-    topics = [{"value": c, "user_id": who} for who, c, _ in made]
-    notes = [{"value": note, "user_id": who} for who, _, note in made if note]
-    return {"fields": {"text": text}, "responses": {"topic": topics, "comment": notes}, "suggestions": {"topic": "x"}}
-
-
-def feedback(text: str, *made: tuple[str, str, str]) -> dict[str, object]:
-    responses = [
-        {"user_id": who, "status": "submitted", "values": {"topic": {"value": c}, "comment": {"value": note}}}
-        for who, c, note in made
-    ]
-    draft = {"user_id": "cem", "status": "draft", "values": {"topic": {"value": "draft"}}}
-    return {"fields": {"text": text}, "responses": [*responses, draft]}
-
-
-def potato(text: str, who: str, label: str, note: str) -> dict[str, object]:
-    chosen = {"topic": {label: "true", "other": "false"}, "comment": {"text_box": note}}
-    return {"id": "item_1", "user_id": who, "displayed_text": text, "label_annotations": chosen, "span_annotations": {}}
-
-
 def lines(*records: dict[str, object]) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-SAID = (
-    (TEXTS[0], ("ada", "bus", "check"), ("bea", "delay", "")),
-    (TEXTS[1], ("ada", "train", ""), ("bea", "train", "")),
-)
-FLAT = [(text, who, label, note) for text, *made in SAID for who, label, note in made]
-APART = {
-    "label studio.json": json.dumps([
-        *(task(text, *made) for text, *made in SAID),
-        task(TEXTS[2], predictions=[{"result": [choices("ferry")]}]),
-    ]),
-    "label studio.csv": cells(
-        ("annotation_id", "annotator", "comment", "id", "text", "topic"),
-        *((n, who, note, 1, text, label) for n, (text, who, label, note) in enumerate(FLAT)),
-    ),
-    "argilla 2.json": json.dumps([argilla(text, *made) for text, *made in SAID]),
-    "argilla 1.json": json.dumps([feedback(text, *made) for text, *made in SAID]),
-    "argilla 2.csv": cells(
-        ("text", "topic.responses", "topic.responses.users", "topic.responses.status", "comment.responses",
-         "comment.responses.users"),
-        *((text, [c for _, c, _ in made], [who for who, *_ in made], ["submitted"] * 2, [n for *_, n in made if n],
-           [who for who, _, n in made if n]) for text, *made in SAID),
-    ),
-    "argilla dataset.jsonl": lines(*(
-        {"text": text, "topic": [{"user_id": who, "value": c, "status": "submitted"} for who, c, _ in made],
-         "comment": "".join(n for *_, n in made)} for text, *made in SAID
-    )),
-    "potato.jsonl": lines(*(potato(*row) for row in FLAT)),
-    "potato.tsv": "user\tinstance_id\tdisplayed_text\ttopic:::bus\ttopic:::train\ttopic:::delay\tcomment\n" + "".join(
-        "\t".join([who, "1", text, *("1" if c == label else "" for c in ("bus", "train", "delay")), note]) + "\n"
-        for text, who, label, note in FLAT
-    ),
-    "doccano.jsonl": lines(*(
-        {"text": text, "label": [label], "user": who, "Comments": [note] if note else []}
-        for text, who, label, note in FLAT
-    )),
-    "doccano annotations.jsonl": lines(*(
-        {"text": text, "annotations": [{"label": c, "user": who} for who, c, _ in made],
-         "Comments": [n for *_, n in made if n]} for text, *made in SAID
-    )),
-    "prodigy.jsonl": lines(*(
-        {"text": text, "label": label, "answer": "accept", "_annotator_id": who, "comment": note}
-        for text, who, label, note in FLAT
-    )),
-    "lists.jsonl": lines(*(
-        {"text": text, "labels": [c for _, c, _ in made], "annotators": [who for who, *_ in made],
-         "comment": "".join(n for *_, n in made)} for text, *made in SAID
-    )),
-    "rows.csv": cells(("text", "label", "coder", "note"), *((text, c, who, note) for text, who, c, note in FLAT)),
-    "columns.csv": cells(
-        ("text", "ada", "bea", "note"), *((text, one[1], two[1], one[2]) for text, one, two in SAID)
-    ),
-    "marks.csv": cells(
-        ("text", "rater", "bus", "train", "delay", "note"),
-        *((text, who, *(int(c == label) for c in ("bus", "train", "delay")), note) for text, who, label, note in FLAT),
-    ),
-}  # fmt: skip
-
-
-def zipped(written: Callable[[list[tuple[str, str, str, str]]], str], name: str) -> bytes:
-    """A ZIP file with a table for each annotator."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for who in ("ada", "bea"):
-            archive.writestr(name.format(who), written([row for row in FLAT if row[1] == who]))
-    return out.getvalue()
-
-
-def of_doccano(rows: list[tuple[str, str, str, str]]) -> str:
-    return lines(*({"text": t, "label": [c], "Comments": [note] if note else []} for t, _, c, note in rows))
-
-
-def of_potato(rows: list[tuple[str, str, str, str]]) -> str:
-    return lines(*({**potato(*row), "user_id": ""} for row in rows))
-
-
-ZIPS = {
-    "doccano.zip": zipped(of_doccano, "{}.jsonl"),
-    "potato.zip": zipped(of_potato, "annotation_output/{}/annotated_instances.jsonl"),
-}
-
-
-@pytest.mark.parametrize("name", [*APART, *ZIPS])
-def test_each_annotator_has_a_labelling(sqlite_store: Store, tmp_path: Path, name: str) -> None:
-    corpus = corpus_of(sqlite_store)
-    (tmp_path / name).write_bytes(ZIPS[name] if name in ZIPS else APART[name].encode())
-    sheet = files.read_labels(tmp_path / name)
+@exported("two-annotators")
+def test_each_annotator_has_a_labelling(sqlite_store: Store, corpus: int, path: Path) -> None:
+    sheet = files.read_labels(path)
     how = tables.LabelReading(together=False, several=False)
     found = tables.plans(sqlite_store, corpus, None, sheet, tables.likely_columns(sheet), how)
     assert [plan.coder for plan in found] == ["ada", "bea"] and tables.differing(found) == 1
     assert not any(plan.problems or plan.several for plan in found)
     new = NewLabelling(corpus, "L", "lea")
-    records = starts.begin_each(sqlite_store, new, [(one.coder, tables.from_plan(one, name)) for one in found])
+    records = starts.begin_each(sqlite_store, new, [(one.coder, tables.from_plan(one, path.name)) for one in found])
     assert [record.name for record in records] == ["L (ada)", "L (bea)"]
     rows = [{row[6]: (row[7], row[12], row[13]) for row in files.rows(sqlite_store, record.id)} for record in records]
     assert [row[TEXTS[0]] for row in rows] == [("bus", "imported", "ada"), ("delay", "imported", "bea")]
@@ -323,10 +179,10 @@ def test_each_annotator_has_a_labelling(sqlite_store: Store, tmp_path: Path, nam
     assert notes == {"", "check"} and {name for plan in found for name in plan.names} == {"bus", "delay", "train"}
 
 
-def test_disagreement_of_annotators_is_measured(sqlite_store: Store, tmp_path: Path) -> None:
+def test_disagreement_of_annotators_is_measured(sqlite_store: Store) -> None:
     corpus_of(sqlite_store)
-    (tmp_path / "a.json").write_text(APART["label studio.json"])
-    told = call_json("labels", "import", tmp_path / "a.json", "--corpus", "study", "--name", "L")
+    path = EXPORTS / "two-annotators" / "label-studio.json"
+    told = call_json("labels", "import", path, "--corpus", "study", "--name", "L")
     assert (told["annotators"], told["differing"], told["labelling"]) == (2, 1, "L (ada), L (bea)")
     with sqlite_store.reading() as r:
         text = coded_text(r, r.labellings.list())
@@ -340,7 +196,6 @@ def test_disagreement_of_annotators_is_measured(sqlite_store: Store, tmp_path: P
 
 BUS, TRAIN = "The bus is late.", "Trains are full."
 BOTH = "text,{}\nThe bus is late.,{}\nTrains are full.,{}\n"
-VEHICLE = {BUS: "vehicle", TRAIN: "vehicle, state"}
 
 
 @pytest.mark.parametrize(
@@ -366,8 +221,8 @@ VEHICLE = {BUS: "vehicle", TRAIN: "vehicle, state"}
         (BOTH.format("codes", "bus; delay", "train"), {BUS: "bus, delay", TRAIN: "train"}),
     ],
 )  # fmt: skip
-def test_columns_of_marks_are_codes(sqlite_store: Store, tmp_path: Path, content: str, expected: object) -> None:
-    plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / "a.csv", content)
+def test_columns_of_marks_are_codes(planned: Planned, content: str, expected: object) -> None:
+    plan, found = planned("a.csv", content)
     assert found == expected
     assert any("place" in remark for remark in plan.remarks) == ("place" in content)
 
@@ -406,50 +261,21 @@ PATHS = [BOTH.format("code", f"Transport{sign}Bus", f"Transport{sign}Train")
             ("bus/tram", "train"), ("2024/01/02", "2024/01/03"), ("p>0.5", "n >10"), ("2.50.10", "2.50.20")))),
     ],
 )  # fmt: skip
-def test_taxonomies_keep_their_levels(
-    sqlite_store: Store, tmp_path: Path, name: str, content: str, themes: dict[str, str]
+def test_levels_are_kept(
+    sqlite_store: Store, planned: Planned, name: str, content: str, themes: dict[str, str]
 ) -> None:
-    plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / name, content)
+    plan, found = planned(name, content)
     assert plan.themes == themes and {*found} == {BUS, TRAIN} and all(found.values())
     record = starts.begin(sqlite_store, NewLabelling(1, "L", "lea"), tables.from_plan(plan, name))
     kept = {row[7]: row[9] for row in files.rows(sqlite_store, record.id) if row[9] and row[7][0] != "["}
     assert kept.items() <= themes.items() and bool(kept) == (bool(themes) and name != "i.json")
 
 
-PARTS = {
-    "doccano.jsonl": lines({"text": BUS, "label": [[4, 7, "vehicle"]]},
-                           {"text": TRAIN, "label": [[0, 6, "vehicle"], [11, 15, "state"]]}),
-    "doccano relations.jsonl": lines(
-        {"text": BUS, "entities": [{"id": 1, "label": "vehicle", "start_offset": 4, "end_offset": 7}], "relations": []},
-        {"text": TRAIN, "entities": [{"id": 1, "label": "vehicle", "start_offset": 0, "end_offset": 6},
-                                     {"id": 2, "label": "state", "start_offset": 11, "end_offset": 15}]}),
-    "argilla.json": json.dumps([
-        {"fields": {"text": text}, "responses": {"parts": [{"user_id": "a", "value": [
-            {"start": a, "end": b, "label": label} for a, b, label in parts]}]}}
-        for text, parts in ((BUS, [(4, 7, "vehicle")]), (TRAIN, [(0, 6, "vehicle"), (11, 15, "state")]))]),
-    "argilla.jsonl": lines(*(
-        {"text": text, "parts.responses": [[{"start": a, "end": b, "label": label} for a, b, label in parts]],
-         "parts.responses.users": ["a"], "parts.responses.status": ["submitted"]}
-        for text, parts in ((BUS, [(4, 7, "vehicle")]), (TRAIN, [(0, 6, "vehicle"), (11, 15, "state")])))),
-    "prodigy.jsonl": lines(
-        {"text": BUS, "spans": [{"start": 4, "end": 7, "label": "vehicle"}], "answer": "accept"},
-        {"text": TRAIN, "answer": "accept",
-         "spans": [{"start": 0, "end": 6, "label": "vehicle"}, {"start": 11, "end": 15, "label": "state"}]}),
-    "potato.jsonl": lines(*(
-        {"displayed_text": text, "label_annotations": {}, "span_annotations": {"parts": [
-            {"start": a, "end": b, "span": text[a:b], "annotation": label} for a, b, label in parts]}}
-        for text, parts in ((BUS, [(4, 7, "vehicle")]), (TRAIN, [(0, 6, "vehicle"), (11, 15, "state")])))),
-    "one document.json": json.dumps([{"data": {"text": f"{BUS}  {TRAIN} {TEXTS[2]}"}, "annotations": [{"result": [
-        {"type": "labels", "from_name": "l", "value": {"start": a, "end": b, "text": "", "labels": [label]}}
-        for a, b, label in ((0, 16, "vehicle"), (18, 24, "vehicle"), (29, 34, "state"))]}]}]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_labels_of_parts_are_those_of_the_units_they_are_in(sqlite_store: Store, tmp_path: Path, name: str) -> None:
-    plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / name, PARTS[name])
-    assert found == VEHICLE and not plan.problems
-    assert f"{1 if 'document' in name else 2} units have labels of a part of them" in plan.remarks
+@exported("parts")
+def test_labels_of_parts_are_those_of_the_units_they_are_in(planned: Planned, path: Path) -> None:
+    plan, found = planned(path.name, path.read_bytes())
+    assert found == {BUS: "vehicle", TRAIN: "vehicle, state"} and not plan.problems
+    assert f"{1 if 'document' in path.name else 2} units have labels of a part of them" in plan.remarks
 
 
 @pytest.mark.parametrize(
@@ -466,12 +292,13 @@ def test_labels_of_parts_are_those_of_the_units_they_are_in(sqlite_store: Store,
         ("g.csv", BOTH.format("comment", "check", "why?"), "this file has “text”, “comment”. Choose them"),
         ("h.csv", "instance_id,user_id,topic.bus\n1,ada,true\n2,ada,\n", "file has “instance_id”, “user_id”, “label”"),
         ("i.ann", "T1\tvehicle 4 7\tbus\n", "export a table .CSV, JSON. with a text and its label in each row"),
+        ("k.jsonl", lines({"text": BUS, "label": []}), "No row of the column 'label' has a label"),
         ("j.csv", "text,label\nThe bus is late.,\nElsewhere,bus\n", "row 3, 'Elsewhere': no sentence has this text"),
     ],
 )  # fmt: skip
-def test_nothing_placed_is_no_success(sqlite_store: Store, tmp_path: Path, name: str, content: str, why: str) -> None:
+def test_nothing_placed_is_no_success(planned: Planned, name: str, content: str, why: str) -> None:
     with pytest.raises(DataError, match=why):
-        planned(sqlite_store, corpus_of(sqlite_store), tmp_path / name, content)
+        planned(name, content)
 
 
 def test_what_has_no_label_is_counted_with_its_reason(sqlite_store: Store, tmp_path: Path) -> None:
@@ -491,12 +318,12 @@ def test_what_has_no_label_is_counted_with_its_reason(sqlite_store: Store, tmp_p
     assert told["remarks"] == ["text that an annotator skipped or rejected, without a label: 1"]
 
 
-def test_lines_of_fast_text(sqlite_store: Store, tmp_path: Path) -> None:
+def test_lines_of_fast_text(planned: Planned) -> None:
     content = (
         "__label__bus The bus is late. \n__label__train __label__full Trains are full. __comment__check\n"
         '"__label__ferry The ferry was cancelled. "\n Tickets cost too much. \n'
     )
-    plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / "doccano.txt", content)
+    plan, found = planned("doccano.txt", content)
     assert found == {BUS: "bus", TRAIN: "train, full", TEXTS[2]: "ferry", TEXTS[3]: ""}
     assert [*plan.notes.values()] == ["check"]
 
@@ -504,17 +331,9 @@ def test_lines_of_fast_text(sqlite_store: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("comments", "note"), [("[]", ""), ('["check"]', "check"), ('["one", "two"]', "one\ntwo"), ('{"text": ["a"]}', "a")]
 )
-def test_comments_are_notes(sqlite_store: Store, tmp_path: Path, comments: str, note: str) -> None:
-    line = f'{{"id": 1, "text": "The bus is late.", "label": ["bus"], "Comments": {comments}}}\n'
-    plan, _ = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / "d.jsonl", line)
+def test_comments_are_notes(planned: Planned, comments: str, note: str) -> None:
+    plan, _ = planned("d.jsonl", f'{{"id": 1, "text": "{BUS}", "label": ["bus"], "Comments": {comments}}}\n')
     assert [*plan.notes.values()] == [note] * bool(note) and plan.names == ("bus",)
-
-
-def test_a_table_without_labels_is_refused(sqlite_store: Store, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="No row of the column 'label' has a label"):
-        planned(
-            sqlite_store, corpus_of(sqlite_store), tmp_path / "d.jsonl", '{"text": "The bus is late.", "label": []}\n'
-        )
 
 
 @pytest.mark.parametrize(
@@ -547,19 +366,65 @@ def test_what_is_exported_comes_back_with_its_coders(sqlite_store: Store, tmp_pa
     call_json("labels", "export", "L", out, *foreign)
     call_json("labels", "import", out, "--corpus", "study", "--name", "again")
     first, again = (files.rows(sqlite_store, record.id) for record in labellings(sqlite_store))
-    wanted = [files.HEADER.index(name) for name in ("sentence", "cluster", "theme", "note", *_MAKERS)]
+    wanted = [
+        files.HEADER.index(name) for name in ("sentence", "cluster", "theme", "note", "source", "coder", "probability")
+    ]
     assert [[row[at] for at in wanted] for row in first] == [[row[at] for at in wanted] for row in again]
 
 
-def test_a_short_export_of_our_own_tasks_comes_back(sqlite_store: Store, tmp_path: Path) -> None:
+def test_a_short_export_of_our_own_tasks_comes_back(planned: Planned) -> None:
     tasks = [{"text": BUS, "sentence_id": 1, "theme": ["Wheels"], "codes": "Bus / tram", "annotator": 1}]
-    plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / "min.json", json.dumps(tasks))
+    plan, found = planned("min.json", json.dumps(tasks))
     assert found == {BUS: "Bus / tram"} and plan.themes == {"Bus / tram": "Wheels"}
-
-
-_MAKERS = ("source", "coder", "probability")
 
 
 def labellings(store: Store) -> list[LabellingRecord]:
     with store.reading() as r:
         return r.labellings.list()
+
+
+# --- topics of BERTopic (docs/other-tools.md makes them with the package) ---------------------------------------------
+
+TOPICS = ("Rivers flood.", "Streams run.", "An orchestra plays.", "Nothing fits.")
+FRAME = """\
+Document,Topic,Name,Representation,Representative_document
+Rivers flood.,0,0_river_flood,"['river']",True
+Streams run.,0,0_river_flood,"['river']",False
+An orchestra plays.,12,12_play_,"['play']",True
+Nothing fits.,-1,-1_nothing,"[]",False
+"""
+
+
+def saved_model(folder: Path, **changes: object) -> Path:
+    labels = {"-1": "-1_nothing", "0": "0_river_flood", "12": "12_play_"}
+    content = {"topics": [0, 0, 12, -1], "topic_labels": labels, "custom_labels": None, **changes}
+    (folder / files.TOPICS).write_text(json.dumps(content), "utf-8")
+    return folder
+
+
+def test_topics_of_a_table_of_documents_and_of_a_saved_model(sqlite_store: Store, tmp_path: Path) -> None:
+    corpus, file = corpus_of(sqlite_store, *TOPICS), tmp_path / "documents.csv"
+    file.write_text(FRAME, "utf-8")
+    assert files.is_saved(saved_model(tmp_path))
+    for sheet in (files.as_labels(read_sheet(file)), files.saved_labels(sqlite_store, corpus, None, tmp_path)):
+        found = only_plan(sqlite_store, corpus, None, sheet, tables.likely_columns(sheet))
+        record = starts.begin(sqlite_store, NewLabelling(corpus, "topics", "lea"), tables.from_plan(found, "x"))
+        rows = [(row[6], row[7]) for row in files.rows(sqlite_store, record.id)]
+        assert rows == [*zip(TOPICS, ("river, flood", "river, flood", "play", ""), strict=True)]
+    saved_model(tmp_path, custom_labels=["Rest", "Water", "Music"])
+    sheet = files.saved_labels(sqlite_store, corpus, None, tmp_path)
+    assert sheet.column("cluster") == ["Water", "Water", "Music", ""]
+    with pytest.raises(DataError, match="3 documents, but there are 4 sentences"):
+        files.saved_labels(sqlite_store, corpus, None, saved_model(tmp_path, topics=[0, 0, 12]))
+    for damaged in ({"topics": "x"}, {"topic_labels": []}, {"custom_labels": ["one"]}):
+        with pytest.raises(ReadError, match="no topics of BERTopic"):
+            files.saved_labels(sqlite_store, corpus, None, saved_model(tmp_path, **damaged))
+
+
+def test_names_of_topics_by_a_person_are_preferred_and_made_different() -> None:
+    columns = ("Document", "Topic", "Name", "CustomName")
+    rows = [(TOPICS[0], "0", "0_x", "Water"), (TOPICS[1], "1", "1_x", "Water"), (TOPICS[2], "2", "2_x", "")]
+    sheet = files.as_labels(Sheet(columns, tuple(rows), numbers=(2, 3, 4)))
+    assert sheet.column("cluster") == ["Water", "Water (1)", "topic 2"]
+    other = Sheet(("sentence", "cluster"), (("x", "y"),))
+    assert files.as_labels(other) is other

@@ -3,11 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from tests.homes import CopyHome
 from tests.jobs.test_kinds import do
-from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Split, split_of_title
@@ -53,10 +51,3 @@ def test_the_rest_is_predicted_and_the_labels_stay(copy_home: CopyHome, embedded
     with store.reading() as r:
         again = r.predictions.newest(record.id)
     assert again is not None and again.id != stored.id
-
-
-def test_too_few_labels_are_a_clear_error(copy_home: CopyHome, embedded_home: Path) -> None:
-    store = copy_home(embedded_home)
-    labelling(store, each=2)
-    with pytest.raises(DataError, match=r"There are 8 labels of 4 codes\. Label at least 10"):
-        do(store, "predict-labels", labelling="mine")

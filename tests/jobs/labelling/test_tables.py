@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,7 +34,6 @@ def sheet(*rows: tuple[str, ...], columns: tuple[str, ...] = ("sentence", "clust
 
 
 def levels(store: Store, record: LabellingRecord) -> set[tuple[str, str]]:
-    """The clusters with the names of their themes."""
     with store.reading() as r:
         clusters = r.labellings.snapshot(record.id).partition.clusters
     return {(c.name, clusters[c.parent].name if c.parent else "") for c in clusters.values()}
@@ -61,13 +59,10 @@ def repeated(store: Store) -> int:
     with store.writing() as w:
         corpus = w.corpora.create("repeated", "en")
         w.corpora.add_articles(corpus.id, [Article("A", (section,))])
-        w.corpora.finish(corpus.id, {})
-    return corpus.id
+        return w.corpora.finish(corpus.id, {}).id
 
 
-def test_a_column_is_looked_at_as_a_whole_once_not_for_each_row(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_column_is_looked_at_once_not_for_each_row(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, divide = list[str](), tables.labels_of
     monkeypatch.setattr(tables, "labels_of", lambda table, name: asked.append(name) or divide(table, name))
     table = sheet(*[("Other.", "One")] * 50)
@@ -105,15 +100,10 @@ def test_ids_count_where_the_text_is_theirs(sqlite_store: Store) -> None:
         first, second, third, *_ = r.corpora.sentence_ids(corpus).tolist()
     by_id = tables.LabelColumns("cluster", "id", "sentence")
     names = ("id", "sentence", "cluster")
-    rows = [
-        (str(third), "Same.", "A"),
-        (f"{second}.0", "", "B"),
-        (str(first), "Other.", "B"),
-        ("999", "", "C"),
-        ("x", "", "C"),
-    ]
-    found = only_plan(sqlite_store, corpus, None, sheet(*rows, columns=names), by_id)
-    assert found.placed == {third: {0}, second: {1}}
+    rows = [(str(third), "Same.", "A"), (f"{second}.0", "", "a"), (str(first), "Other.", "a"), ("999", "", "C")]
+    found = only_plan(sqlite_store, corpus, None, sheet(*rows, ("x", "", "C"), columns=names), by_id)
+    assert found.placed == {third: {0}, second: {1}} and found.names == ("A", "a")
+    assert found.remarks == ("“A” and “a” look the same, but are different codes; merge them if they mean the same",)
     assert [(t.row, t.why) for t in found.problems] == [
         (5, "no sentence has the id '999'"), (6, "no sentence has the id 'x'"),
     ]  # fmt: skip
@@ -159,9 +149,7 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
         ({"A": "B", "B": "C", "C": "B"}, {("A", "B"), ("B", ""), ("C", "")}),
     ],
 )
-def test_themes_of_a_table_have_two_levels(
-    sqlite_store: Store, themes: dict[str, str], expected: set[tuple[str, str]]
-) -> None:
+def test_themes_have_two_levels(sqlite_store: Store, themes: dict[str, str], expected: set[tuple[str, str]]) -> None:
     corpus = add_corpus(sqlite_store)
     with sqlite_store.reading() as r:
         ids = r.corpora.sentence_ids(corpus.id)
@@ -215,15 +203,11 @@ def test_tables_that_make_no_sense_are_refused(sqlite_store: Store) -> None:
             plan(sheet(*((text, text) for text in texts[:4])))
 
 
-def imported(*args: str | Path) -> Result:
-    return call("labels", "import", *args)
-
-
 def test_the_command(sqlite_store: Store, tmp_path: Path) -> None:
     add_corpus(sqlite_store)
     path = tmp_path / "mine.csv"
     path.write_text("sentence,cluster\nArticle 0 0.0.0.,One\nArticle 1 1.0.0.,Two\nnowhere,Two\n", encoding="utf-8")
-    refused = imported(path, "--corpus", "demo")
+    refused = call("labels", "import", path, "--corpus", "demo")
     assert refused.exit_code == 2 and "row 4: no sentence has this text" in refused.stderr
     with sqlite_store.reading() as r:
         assert r.labellings.list() == []
@@ -238,15 +222,5 @@ def test_the_command(sqlite_store: Store, tmp_path: Path) -> None:
     assert (again["placed"], again["without a label"], again["sentences"]) == (1, 11, 12)
     assert [x["name"] for x in call_json("list", "labellings")["labellings"]] == ["mine", "mine 2", "table"]
     assert json.loads(whole.read_text(encoding="utf-8").splitlines()[0])["about"]["owner"] == "ada"
-    assert imported(path, "--corpus", "demo", "--article", "Nowhere").exit_code == 2
+    assert call("labels", "import", path, "--corpus", "demo", "--article", "Nowhere").exit_code == 2
     assert call("labels", "export", "mine", tmp_path / "x.pdf").exit_code == 2
-
-
-def test_names_that_look_the_same_are_told(sqlite_store: Store) -> None:
-    corpus = repeated(sqlite_store)
-    table = sheet(("Same.", "Yes"), ("Other.", "YES"), columns=("sentence", "cluster"))
-    found = only_plan(sqlite_store, corpus, None, table, tables.LabelColumns("cluster", "", "sentence"), together=True)
-    assert found.names == ("Yes", "YES")
-    assert found.remarks == (
-        "“Yes” and “YES” look the same, but are different codes; merge them if they mean the same",
-    )

@@ -87,7 +87,6 @@ def _kept(value: Any) -> Any:
 
 
 def documented() -> str:
-    """Return the session as it is documented."""
     return DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
 
 

@@ -85,20 +85,18 @@ def labellings_of(store: Store) -> set[str]:
         return {record.name for record in r.labellings.list()}
 
 
-def test_tools_depend_on_the_role(filled: Store) -> None:
+def test_tools_depend_on_the_role_and_are_described_and_marked(filled: Store) -> None:
+    async def tools_of(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
     actor = actor_of(filled, "lea")
-    assert talk(server_for(filled, actor), names_of) == READ | LABEL
+    listed = talk(server_for(filled, actor), tools_of)
+    assert {tool.name for tool in listed} == READ | LABEL
     assert talk(server_for(filled, actor, read_only=True), names_of) == READ
     assert talk(server_for(filled, actor_of(filled, "vic")), names_of) == READ
     assert talk(server_for(filled, actor_of(filled, "ada")), names_of) == READ | LABEL | MANAGE
     assert not [name for name in TOOLS if "delete" in name] and len(TOOLS) <= 15
-
-
-def test_tools_are_described_and_marked(filled: Store) -> None:
-    async def conversation(client: Client) -> Any:
-        return (await client.list_tools()).tools
-
-    for tool in talk(server_for(filled, actor_of(filled, "lea")), conversation):
+    for tool in listed:
         assert tool.description and tool.description[0].isupper(), tool.name
         assert tool.annotations.read_only_hint is (tool.name in READ)
         assert all(schema["description"] for schema in tool.input_schema["properties"].values()), tool.name
@@ -225,6 +223,10 @@ def command(store: Store, person: str, *options: str) -> StdioServerParameters:
     return StdioServerParameters(command=str(words[0]), args=[str(word) for word in words[1:]], env=variables)
 
 
+def test_a_labeller_labels_through_the_command(filled: Store) -> None:
+    talk(command(filled, "lea"), label)
+
+
 async def label(client: Client) -> None:
     """Search, label what was found, and undo it."""
     found = await call(client, "search_sentences", corpus_id=1, text="the", limit=4)
@@ -244,10 +246,6 @@ async def label(client: Client) -> None:
     labels = await call(client, "list_labels", labelling_id=made["id"], cluster=cluster["number"])
     assert [(label["source"], bool(label["coder"])) for label in labels["items"]] == [("machine", True)] * 2
     await call(client, "assign", sentences=ids[:1], coder="", **arguments)
-
-
-def test_a_labeller_labels_through_the_command(filled: Store) -> None:
-    talk(command(filled, "lea"), label)
 
 
 def test_a_viewer_reads_through_the_command_and_changes_nothing(filled: Store) -> None:

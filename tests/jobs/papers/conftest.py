@@ -17,7 +17,6 @@ from themescope.jobs.queue.runner import resume_here, run_here
 
 
 def content(store: Store, table: str, paper: str = "tiny") -> dict[str, Any]:
-    """What the store has of a table of a paper."""
     with store.reading() as r:
         record = r.papers.find(paper, table, "quick")
     assert record is not None
@@ -28,20 +27,15 @@ def rows(store: Store, table: str, paper: str = "tiny") -> dict[str, dict[str, A
     return {row["id"]: row for row in content(store, table, paper)["rows"]}
 
 
-def write_words(folder: Path, articles: Path) -> list[str]:
-    """Write random vectors of the words of the articles to ``words.txt``; return the words."""
-    rng = np.random.default_rng(0)
-    words = sorted({w.strip(".=").lower() for w in articles.read_text(encoding="utf-8").split()} - {""})
-    lines = [f"{word} " + " ".join(f"{x:.4f}" for x in rng.normal(size=8)) for word in words]
-    (folder / "words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return words
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Articles, word vectors of their words, and pairs whose relatedness is the share of common words."""
     folder = tmp_path_factory.mktemp("data")
-    write_words(folder, write_articles(folder, 60))
+    rng = np.random.default_rng(0)
+    text = write_articles(folder, 60).read_text(encoding="utf-8")
+    words = sorted({w.strip(".=").lower() for w in text.split()} - {""})
+    lines = [f"{word} " + " ".join(f"{x:.4f}" for x in rng.normal(size=8)) for word in words]
+    (folder / "words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     rng = np.random.default_rng(0)
     (folder / "sick").mkdir()
     for name, n in (("train", 40), ("trial", 12), ("test_annotated", 30)):

@@ -2,7 +2,11 @@
 
 import csv
 import json
+import os
+import random
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +17,32 @@ import themescope.jobs.papers.tables as measuring
 from tests.jobs.helpers import WORDS
 from tests.jobs.papers.conftest import content, rows
 from themescope.core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
-from themescope.core.papers.spec import ClusteringMeasures
+from themescope.core.papers import paper
+from themescope.core.papers.spec import ClusteringMeasures, Measure, Paper, models_of
 from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
+from themescope.jobs.common.articles import file_digest
 from themescope.jobs.common.models import pretrained_models
 from themescope.jobs.kinds import check_job
+from themescope.jobs.papers.document import document
 from themescope.jobs.papers.sources import triplet_files
 from themescope.jobs.papers.tables import PENDING, summary
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 
+Reproduce = Callable[..., dict[str, Any]]
+DOCS = Path(__file__).parents[3] / "docs"
+SHIPPED = sorted(DOCS.glob("results-*.md"))
+SHARED = Path(os.environ.get("THEMESCOPE_SHARED_DATA") or DOCS.parents[1] / "shared" / "data")
+
 
 def test_an_interrupted_run_goes_on_where_it_was_and_a_second_one_computes_nothing(
-    corpus: Store, reproduce: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    corpus: Store, reproduce: Reproduce, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     job, models = _interrupted(corpus, reproduce, monkeypatch)
+    assert not (tmp_path / "docs").exists(), "an unfinished run writes nothing"
     first = reproduce()
     assert first["job"] == job
     path = tmp_path / "docs" / "results.md"
@@ -50,9 +63,7 @@ def test_an_interrupted_run_goes_on_where_it_was_and_a_second_one_computes_nothi
     _check_document(written.decode("utf-8"))
 
 
-def _interrupted(
-    corpus: Store, reproduce: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> tuple[int, set[int]]:
+def _interrupted(corpus: Store, reproduce: Reproduce, monkeypatch: pytest.MonkeyPatch) -> tuple[int, set[int]]:
     """Begin, and stop in the midst of table 4. The job, and the models that were there by then."""
     original = measuring._clustering
 
@@ -65,6 +76,7 @@ def _interrupted(
         patch.setattr(measuring, "_clustering", broken)
         reproduce()
     unfinished = content(corpus, "4")
+    assert content(corpus, "1")["complete"]
     assert not unfinished["complete"] and unfinished["rows"][0]["ours"]
     assert [row["missing"] for row in unfinished["rows"]] == ["", PENDING, PENDING]
     with corpus.reading() as r:
@@ -107,7 +119,7 @@ def _check_document(text: str) -> None:
 
 
 def test_a_training_that_was_killed_finds_its_checkpoint(
-    corpus: Store, reproduce: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+    corpus: Store, reproduce: Reproduce, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from themescope.core.models.triplet_network.model import TripletNet
 
@@ -131,13 +143,7 @@ def test_a_training_that_was_killed_finds_its_checkpoint(
     assert not any(folder.exists() for folder in folders)
 
 
-def test_what_is_not_at_hand_is_said_in_its_row(corpus: Store, reproduce: Callable[..., dict[str, Any]]) -> None:
-    result = reproduce(sick="", words="glove-6b-50d", tables=["5"])
-    assert result["rows_not_measured"] == 3
-    assert "SICK is missing" in rows(corpus, "5")["mean"]["missing"]
-
-
-def test_own_copies_of_published_files(corpus: Store, reproduce: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_own_copies_of_published_files(corpus: Store, reproduce: Reproduce, tmp_path: Path) -> None:
     reproduce(tables=["2"])
     folder = tmp_path / "published"
     folder.mkdir()
@@ -164,9 +170,7 @@ def test_own_copies_of_published_files(corpus: Store, reproduce: Callable[..., d
     assert again["computed"] == 0
 
 
-def test_the_articles_of_both_folders_are_one_corpus(
-    corpus: Store, reproduce: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
+def test_the_articles_of_both_folders_are_one_corpus(corpus: Store, reproduce: Reproduce, tmp_path: Path) -> None:
     for folder, titles in (("wikipedia/articles", ["A", "B"]), ("wikipedia-more", ["C"])):
         (tmp_path / folder).mkdir(parents=True)
         sections = [{"title": word, "paragraphs": [f"The {word} stood near the old market."]} for word in WORDS[:6]]
@@ -191,7 +195,15 @@ def test_triplet_files_are_told_apart_by_name(tmp_path: Path) -> None:
         triplet_files(tmp_path / "nothing")
 
 
-def test_wrong_arguments_are_refused_before_anything_is_queued(corpus: Store, tmp_path: Path) -> None:
+def test_wrong_arguments_are_refused_before_anything_is_queued_and_missing_files_said_in_their_row(
+    corpus: Store, reproduce: Reproduce, tmp_path: Path
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "results.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"results\.json exists.*--replace"):
+        reproduce(tables=["1"], replace=False)
+    with pytest.raises(ConfigError, match=r"ending \.md"):
+        check_job("reproduce", {"paper": "tiny", "document": "results.json"})
     with pytest.raises(UnknownNameError, match="Did you mean 'ed18'"):
         check_job("reproduce", {"paper": "ed81"})
     with pytest.raises(UnknownNameError, match="profile"):
@@ -202,11 +214,11 @@ def test_wrong_arguments_are_refused_before_anything_is_queued(corpus: Store, tm
         run_here(corpus, "reproduce", {"paper": "tiny"}, quiet=True)
     with pytest.raises(ReadError, match="does not exist"):
         run_here(corpus, "reproduce", {"paper": "tiny", "data": str(tmp_path / "none")}, quiet=True)
+    assert reproduce(sick="", words="glove-6b-50d", tables=["5"])["rows_not_measured"] == 3
+    assert "SICK is missing" in rows(corpus, "5")["mean"]["missing"]
 
 
-def test_nothing_is_swept_away_under_a_running_reproduction(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_swept_under_a_running_reproduction(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("themescope.jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
     with sqlite_store.writing() as w:
         w.corpora.create("half", "en")
@@ -215,35 +227,6 @@ def test_nothing_is_swept_away_under_a_running_reproduction(
     with sqlite_store.writing() as w:
         w.jobs.request_cancel(job.id, stale_s=60)
     assert remove_leftovers(sqlite_store) == ["half"]
-
-
-def test_ed18_quick_by_the_command_line(
-    corpus: Store, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "ed18.md"
-    command = ["reproduce", "ed18", "--profile", "quick", "--corpus", "C", "--words", str(data / "words.txt")]
-    command += ["--sick", str(data / "sick"), "--document", str(path)]
-    for table in ("triplet-sets", "benchmark", "5"):
-        command += ["--table", table]
-    command += ["--seeds", "1"]
-    results = []
-    for again in ([], ["--replace"]):
-        with pytest.raises(SystemExit) as exit_:
-            main([*command, *again, "--json"])
-        assert exit_.value.code == 0
-        results.append(json.loads(capsys.readouterr().out))
-    assert (results[0]["cached"], results[1]["computed"]) == (False, 0)
-    with corpus.reading() as r:
-        record = r.papers.find("ed18", "5", "quick")
-    assert record is not None
-    learned = next(row for row in record.content["rows"] if row["id"] == "triplets-sen-titles-unit")
-    assert learned["ours"]["pearson"]["seeds"] == [learned["ours"]["pearson"]["value"]]
-    text = path.read_text(encoding="utf-8")
-    assert "1,779,417" in text and "· .818 ·" in text and "\n## The clustering benchmark\n" in text
-    assert "No finished run with this profile: Table 3: Triplet accuracy on unseen articles; Table 4: " in text
-    with pytest.raises(SystemExit):
-        main([*command, "--replace"])
-    assert "All results were stored already" in capsys.readouterr().out
 
 
 def test_intervals_resample_items_after_averaging_over_seeds() -> None:
@@ -255,3 +238,134 @@ def test_intervals_resample_items_after_averaging_over_seeds() -> None:
     found = summary("m", readings)
     assert (found["value"], found["low"], found["high"]) == (0.5, 0.5, 0.5)
     assert found["spread"] == 0.0 and found["n"] == 4
+
+
+# --- documents of results: what they say about a run equals its records -----------------------------------------------
+
+
+def headers(text: str) -> dict[str, tuple[list[int], str]]:
+    """Return title of a table → seeds of its header, and its section."""
+    found = {}
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        seeds = re.search(r"[Ss]eeds?(?: of this table:)? ([\d, ]+)", section)
+        if seeds:
+            found[section.partition("\n")[0]] = ([int(seed) for seed in seeds[1].split(", ")], section)
+    return found
+
+
+def test_headers_state_what_ran(corpus: Store, reproduce: Reproduce, data: Path, tmp_path: Path) -> None:
+    reproduce(tables=["2"], seeds=2)
+    reproduce(tables=["4"], seeds=1, articles=2)
+    text = (tmp_path / "docs" / "results.md").read_text(encoding="utf-8")
+    records = json.loads((tmp_path / "docs" / "results.json").read_text(encoding="utf-8"))
+    assert records["tables"] == {table: content(corpus, table) for table in ("2", "4")}
+    made = records["tables"]["2"]["made"]
+    assert made["machine"] and made["seconds"]["evaluations"] > 0
+    with corpus.reading() as r:
+        fits = sum(m.metrics["seconds"] for m in r.models.list() if m.method == "mean-vectors" or m.seed < 2)
+        assert 0 <= made["seconds"]["fits"] <= round(fits, 1)
+        digests = {f"triplets {found.kind}": found.digest for found in r.triplets.list() if found.kind == "sentences"}
+    assert {name: made["data"][name] for name in digests} == digests and made["data"]["C"]
+    assert made["data"]["words.txt"] == file_digest(data / "words.txt")
+    (claim, *_) = records["tables"]["2"]["claims"]
+    assert f"- Table 2: Accuracy: {claim['verdict']}: net | small > mean-vectors by " in text.partition("## ")[0]
+    accuracy, clusters = headers(text).values()
+    assert (accuracy[0], clusters[0]) == ([0, 1], [0])
+    ours = {table: content(corpus, table)["rows"][0]["ours"] for table in ("2", "4")}
+    assert f"Profile quick; seeds 0, 1; test split; n = {ours['2']['accuracy']['n']}." in accuracy[1]
+    limits = "at most 2 articles of each data set; at most 20 documents of a topic task"
+    assert f"Profile quick; seed 0; test split; {limits}; n = {ours['4']['ami']['n']}." in clusters[1]
+    absent = "Table 1: Counts 1; Table 3: Counts 3; Table 5: Pairs; Example predictions"
+    assert f"No finished run with this profile: {absent}." in text
+    with corpus.reading() as r:
+        nets = [model for model in r.models.list() if model.method == "triplets-sen" and model.seed < 2]
+    for name in ("hidden", "attention", "triplets_per_epoch"):
+        assert f"{name}={nets[0].config[name]}," in accuracy[1]
+    assert "- mean: defaults." in accuracy[1] and "\n- tfidf: defaults." in clusters[1]
+    assert "word_vectors" not in text and "Less of everything." not in text
+
+
+def test_ed18_quick_by_the_command_line_replaces_nothing_unless_asked(
+    corpus: Store, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    shipped = tmp_path / "docs" / "results-ed18.md"
+    shipped.write_text("Full results.", encoding="utf-8")
+    command = ["reproduce", "ed18", "--corpus", "C", "--words", str(data / "words.txt"), "--sick", str(data / "sick")]
+    for table in ("triplet-sets", "benchmark", "5"):
+        command += ["--table", table]
+    command += ["--seeds", "1", "--profile"]
+    printed = []
+    for code, more in (
+        (0, ["quick", "--json"]),
+        (2, ["quick"]),
+        (2, ["full"]),
+        (0, ["quick", "--replace", "--json"]),
+        (0, ["quick", "--replace"]),
+    ):
+        with pytest.raises(SystemExit) as exit_:
+            main([*command, *more])
+        assert exit_.value.code == code
+        printed.append(capsys.readouterr().out)
+    assert not json.loads(printed[0])["cached"] and json.loads(printed[3])["computed"] == 0
+    assert "All results were stored already" in printed[4]
+    assert shipped.read_text(encoding="utf-8") == "Full results."
+    with corpus.reading() as r:
+        record = r.papers.find("ed18", "5", "quick")
+    assert record is not None
+    learned = next(row for row in record.content["rows"] if row["id"] == "triplets-sen-titles-unit")
+    assert learned["ours"]["pearson"]["seeds"] == [learned["ours"]["pearson"]["value"]]
+    text = (tmp_path / "docs" / "results-ed18-quick.md").read_text(encoding="utf-8")
+    assert "Profile quick" in text and "1,779,417" in text and "· .818 ·" in text
+    assert "\n## The clustering benchmark\n" in text
+    assert "No finished run with this profile: Table 3: Triplet accuracy on unseen articles; Table 4: " in text
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=[path.stem for path in SHIPPED])
+def test_shipped_documents_claim_what_ran(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    beside = path.with_suffix(".json")
+    if beside.exists():
+        records = json.loads(beside.read_text(encoding="utf-8"))
+        assert text == document(paper(records["paper"]), records["profile"], records["tables"])
+    assert "has not reached this row yet" not in text
+    assert not re.search(r"\b(two|three|four|five|\d+) (runs|seeds)\b", text.partition("\n## ")[0])
+    for title, (seeds, section) in headers(text).items():
+        assert len(seeds) > 1 or "±" not in section, title
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SHIPPED, ids=[path.stem for path in SHIPPED])
+def test_three_random_cells_are_computed_anew(path: Path, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of rows whose models are fitted in minutes: the networks of Ein Dor et al. take hours each."""
+    if not path.with_suffix(".json").exists():
+        pytest.skip(f"{path.name} has no records: its tables are those of version 0.1")
+    if not SHARED.is_dir():
+        pytest.skip(f"no shared data at {SHARED} (set THEMESCOPE_SHARED_DATA)")
+    records = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    declared = paper(records["paper"])
+    cells = [
+        (table, row["id"], metric)
+        for table in declared.tables
+        for row in records["tables"].get(table.id, {"rows": []})["rows"]
+        if not any(declared.model(model).triplets for model in _with_parts(declared, table.row(row["id"]).measure))
+        for metric in row["ours"]
+        if metric != measuring.SECONDS
+    ]
+    for table, row, metric in random.sample(cells, 3):
+        cut = replace(declared, tables=(replace(table, rows=(table.row(row),), claims=()),))
+        monkeypatch.setattr("themescope.jobs.papers.tables.paper", lambda _, cut=cut: cut)
+        args = {"paper": declared.id, "profile": records["profile"], "data": str(SHARED), "seeds": 1}
+        run_here(sqlite_store, "reproduce", args, quiet=True)
+        with sqlite_store.reading() as r:
+            (found,) = r.papers.find(declared.id, table.id, records["profile"]).content["rows"]
+        kept = next(one for one in records["tables"][table.id]["rows"] if one["id"] == row)["ours"][metric]
+        assert found["ours"][metric]["seeds"][0] == pytest.approx(kept["seeds"][0], abs=5e-4), (table.id, row, metric)
+
+
+def _with_parts(declared: Paper, measure: Measure) -> list[str]:
+    found = list(models_of(measure))
+    for id in found:
+        found += declared.model(id).parts
+    return found

@@ -2,8 +2,8 @@
 
 import dataclasses
 import json
+import lzma
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -73,14 +73,10 @@ def data(tmp_path: Path) -> Path:
          "summary": _sentence(words, d)}
         for d, words in enumerate(THEMES.values())
     ]  # fmt: skip
-    (bills / "billsum100.jsonl.xz").write_bytes(_packed(documents))
+    (bills / "billsum100.jsonl.xz").write_bytes(
+        lzma.compress("".join(json.dumps(x) + "\n" for x in documents).encode())
+    )
     return tmp_path / "data"
-
-
-def _packed(documents: list[dict[str, Any]]) -> bytes:
-    import lzma
-
-    return lzma.compress("".join(json.dumps(x) + "\n" for x in documents).encode())
 
 
 def test_the_tables_of_sjh17(sqlite_store: Store, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

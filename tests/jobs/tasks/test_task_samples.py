@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.db.texts import add_corpus
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import finish_item, open_item, sentences_of_item
 from tests.jobs.test_cli import call_json
@@ -81,7 +82,6 @@ def given(store: Store, task: TaskRecord, person: str) -> list[int]:
 
 
 def everything(store: Store) -> tuple[Ids, Floats, np.ndarray]:
-    """Return the ids of all sentences, their sampling probabilities and parties."""
     with store.reading() as r:
         id = corpus_id(store)
         ids = r.corpora.sentence_ids(id)
@@ -91,6 +91,7 @@ def everything(store: Store) -> tuple[Ids, Floats, np.ndarray]:
 
 
 def test_two_people_label_the_same_random_sentences_each_in_an_order_of_their_own(survey: Store) -> None:
+    assert np.isnan(everything(survey)[1]).all(), "without samples no probability is known"
     task = make(survey, SampleForm(20))
     adas, bens = given(survey, task, "ada"), given(survey, task, "ben")
     assert {*adas} == {*bens} and len({*adas}) == len(adas) == 20
@@ -143,22 +144,19 @@ def test_strata_have_probabilities_of_their_own(survey: Store, allocation: Alloc
     assert {party: int(sampled[parties == party].sum()) for party in expected} == expected
 
 
-def test_given_numbers_are_drawn_and_values_without_one_have_no_probability(survey: Store) -> None:
+def test_values_that_are_not_drawn_from_have_no_probability(survey: Store) -> None:
     task = make(survey, SampleForm(by=PARTY, allocation=Allocation.GIVEN, given=(("A", 12), ("", 3))))
     ids, p, parties = everything(survey)
     sampled = np.isin(ids, given(survey, task, "ada"))
     assert {party: int(sampled[parties == party].sum()) for party in ("A", "B", "")} == {"A": 12, "B": 0, "": 3}
     assert p[parties == "A"] == pytest.approx(0.2) and np.isnan(p[parties == "B"]).all()
-    make(survey, SampleForm(30), "all")
-    _, p, parties = everything(survey)
-    assert p[parties == "B"] == pytest.approx(0.3) and p[parties == "A"] == pytest.approx(1 - 0.8 * 0.7)
-
-
-def test_sentences_outside_the_sample_s_values_have_no_probability(survey: Store) -> None:
-    task = make(survey, SampleForm(6, where=(PARTY, ("B",))))
-    ids, p, parties = everything(survey)
+    task = make(survey, SampleForm(6, where=(PARTY, ("B",))), "B")
     assert (parties[np.isin(ids, given(survey, task, "ada"))] == "B").all()
-    assert p[parties == "B"] == pytest.approx(0.2) and np.isnan(p[parties != "B"]).all()
+    _, p, _ = everything(survey)
+    assert p[parties == "B"] == pytest.approx(0.2) and p[parties == "A"] == pytest.approx(0.2)
+    make(survey, SampleForm(30), "all")
+    _, p, _ = everything(survey)
+    assert p[parties == "B"] == pytest.approx(1 - 0.8 * 0.7) and p[parties == "A"] == pytest.approx(1 - 0.8 * 0.7)
 
 
 def test_several_samples_have_the_probability_of_their_union(survey: Store) -> None:
@@ -170,14 +168,13 @@ def test_several_samples_have_the_probability_of_their_union(survey: Store) -> N
     assert not before & {*given(survey, fresh, "ada")}
     _, p, parties = everything(survey)
     assert p[parties == "A"] == pytest.approx(1 - 0.8 * (1 - 10 / (100 - len(before))))
-
-
-def test_sequential_samples_are_as_likely_as_the_probabilities_say(survey: Store) -> None:
-    """30 and then 20 of the other 70 of 100 are a random sample of 50."""
+    with survey.writing() as w:
+        for task in w.tasks.list():
+            w.tasks.delete(task.id)
+    # 30 and then 20 of the other 70 of 100 are a random sample of 50.
     make(survey, SampleForm(30))
     make(survey, SampleForm(20, new_only=True), "more")
-    _, p, _ = everything(survey)
-    assert p == pytest.approx(np.full(100, 0.5))
+    assert everything(survey)[1] == pytest.approx(np.full(100, 0.5))
 
 
 def test_a_later_wave_is_in_no_earlier_sample(survey: Store, tmp_path: Path) -> None:
@@ -193,7 +190,7 @@ def test_a_later_wave_is_in_no_earlier_sample(survey: Store, tmp_path: Path) -> 
     assert p[100:] == pytest.approx(0.25) and p[:100].max() < 0.25
 
 
-def test_probabilities_outlive_the_task_and_travel_in_a_bundle(survey: Store, tmp_path: Path) -> None:
+def test_probabilities_outlive_the_task(survey: Store) -> None:
     task = make(survey, SampleForm(20, by=PARTY))
     with survey.reading() as r:
         item = r.tasks.items(task.id, "ada")[0]
@@ -203,18 +200,9 @@ def test_probabilities_outlive_the_task_and_travel_in_a_bundle(survey: Store, tm
         w.tasks.delete(task.id)
     _, after, _ = everything(survey)
     assert (after == before).all()
-    path = tmp_path / "project.zip"
-    do(survey, "export-bundle", corpus="C", file=str(path))
-    with survey.writing() as w:
-        w.corpora.delete(corpus_id(survey))
-    do(survey, "import-bundle", file=str(path))
-    _, there, _ = everything(survey)
-    assert (there == before).all()
 
 
 def test_whole_articles_are_a_sample_too(sqlite_store: Store) -> None:
-    from tests.db.texts import add_corpus
-
     corpus = add_corpus(sqlite_store, "C", articles=8)
     make(sqlite_store, SampleForm(2, whole_articles=True), longest=5)
     with sqlite_store.reading() as r:
@@ -246,11 +234,6 @@ def test_what_cannot_be_drawn_is_said_and_nothing_is_made(survey: Store, form: S
         assert not r.tasks.list()
 
 
-def test_without_samples_no_probability_is_known(survey: Store) -> None:
-    _, p, _ = everything(survey)
-    assert np.isnan(p).all()
-
-
 def test_the_command_draws_and_tells_the_probabilities(survey: Store) -> None:
     words = ("sample", "C", "pilot", "--number", "20", "--person", "Ada", "--person", " Ben ", "--by", "party")
     told = call_json(*words, "--where", "party=A", "--where", "party=B")
@@ -278,10 +261,9 @@ def test_two_people_label_a_sample_which_is_compared_adjudicated_and_described(s
     for person, wrong in (("ada", 0), ("ben", 3)):
         with survey.reading() as r:
             items = r.tasks.items(task.id, person)
-        for item in items:
+        for item, sentence in zip(items, given(survey, task, person), strict=True):
             made[person] = open_item(survey, item.id).id
             session = LabellingSession(survey, made[person], person)
-            (sentence,) = given(survey, task, person)[item.place : item.place + 1]
             number = 1 + (sentence % 2 if item.place >= wrong else 1 - sentence % 2)
             session.do(op.assign(session.partition, np.array([sentence]), number))
             finish_item(survey, item.id)
