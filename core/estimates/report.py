@@ -13,9 +13,18 @@ from pathlib import Path
 
 import numpy as np
 
-from themescope.core.errors import DataError
+from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.estimates import formulas
-from themescope.core.estimates.shares import COUNTED, NOT_RANDOM, CodedUnits, ShareEstimate, share, shares
+from themescope.core.estimates.shares import (
+    COUNTED,
+    NOT_RANDOM,
+    CodedUnits,
+    ShareEstimate,
+    composition,
+    difference,
+    share,
+    shares,
+)
 from themescope.core.labelling.markup import Cite, Foreign, Reference, Sentence, counted
 
 REFERENCES: Mapping[str, Reference] = {
@@ -121,9 +130,22 @@ def count_text(one: ShareEstimate) -> str:
 # --- replication ------------------------------------------------------------------------------------------------------
 
 
-def estimates(units: CodedUnits, groups: Sequence[str]) -> list[ShareEstimate]:
-    """Return the share among all units, and in each group (n,)."""
-    return [share(units), *shares(units, groups)]
+def estimates(
+    units: CodedUnits, groups: Sequence[str], pair: tuple[str, str] | None = None, parts: bool = False
+) -> list[ShareEstimate]:
+    """Return the share among all units, and in each group (n,).
+
+    Of a ``pair`` of groups, it is the share in the first minus that in the second; with ``parts``, the part of each
+    group among the units with the code.
+    """
+    names, of = sorted({*groups} - {""}), np.array(groups)
+    if pair is not None:
+        if unknown := [name for name in pair if name not in names]:
+            raise UnknownNameError("group", unknown[0], names)
+        return [difference(units, of == pair[0], of == pair[1], f"{pair[0]} – {pair[1]}")]
+    if parts:
+        return [composition(units, of == name, name) for name in names]
+    return [share(units), *(shares(units, groups) if names else ())]
 
 
 def replication_files(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
-from themescope.core.errors import DataError, MissingExtraError
+from themescope.core.errors import DataError, optional_module
 from themescope.core.records.stored import Role
 from themescope.db.access import Actor
 from themescope.db.passwords import SHORTEST
@@ -28,7 +26,6 @@ from themescope.jobs.services.people import tidy
 @command()
 def worker(
     shell: Shell,
-    *,
     workers: Annotated[int, "Number of jobs to run in parallel.", click.IntRange(1, 64)] = 1,
     queue: Annotated[str, "Name of the queue."] = "default",
     warm_up: Annotated[bool, "Precompile the code that maps need while idle."] = True,
@@ -47,18 +44,16 @@ def worker(
 @command()
 def doctor(
     shell: Shell,
-    *,
     vectors: Annotated[bool, "Also read every vector file and compare its content with its name."] = False,
 ) -> int:
     """Check the installation: Python, packages, store, queue, worker, disk, word vectors. Exits with 1 on a problem."""
     from themescope.jobs.services.installation import examine
 
     checks = examine(vectors)
-    rows = [{"": check.mark, "what": check.name, "found": check.found} for check in checks]
-    problems = [check.name for check in checks if check.problem]
-    values = [{"name": c.name, "ok": not c.problem, "warning": c.warning, "found": c.found} for c in checks]
-    end = f"{len(problems)} problem(s)." if problems else "No problems found."
-    shell.show({"ok": not problems, "checks": values}, f"{table(rows)}\n\n{end}")
+    problems = sum(check.problem for check in checks)
+    values = [{"ok": not check.problem, **fields(check, "name", "warning", "found")} for check in checks]
+    rows = table([{"": check.mark, "what": check.name, "found": check.found} for check in checks])
+    shell.show({"ok": not problems, "checks": values}, f"{rows}\n\n{problems or 'No'} problems found.")
     return FAILED if problems else 0
 
 
@@ -86,7 +81,6 @@ def backup(shell: Shell, file: Path) -> int:
 def restore(
     shell: Shell,
     file: Path,
-    *,
     check: Annotated[bool, "Only compare the file with its checksums and show what it contains."] = False,
 ) -> None:
     """Restore the backup FILE into an empty data folder and an empty database, and compare it with its checksums."""
@@ -116,9 +110,8 @@ def _show(shell: Shell, file: Path, about: About, end: str) -> None:
         "vector files": len(about.vectors),
     }
     lines = [pairs(facts), ""]
-    if about.vectors_elsewhere:
-        where = f"the vector files at {about.vectors_elsewhere}"
-        lines.append(f"Not included: {where}. Save that storage by its own means.")
+    if elsewhere := about.vectors_elsewhere:
+        lines.append(f"Not included: the vector files at {elsewhere}. Save that storage by its own means.")
     lines += [f"Missing or damaged: {problem}" for problem in about.problems.values()]
     shell.show({"file": str(file), **about.to_json()}, "\n".join([*lines, end]))
 
@@ -133,26 +126,19 @@ def mcp(shell: Shell, read_only: bool, person: str) -> None:
     THEMESCOPE_TOKEN names the person: the server has the rights of that person. Without it, it acts for the owner of
     the data folder.
     """
-    try:
-        from themescope.jobs.mcp import serve, server_for
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "mcp":
-            raise
-        raise MissingExtraError("The command mcp", "mcp", "mcp") from None
-    serve(server_for(shell.store, _actor(shell.store, tidy(person)), read_only))
+    optional_module("mcp", "The command mcp", "mcp", "mcp")
+    from themescope.jobs.mcp import serve, server_for
 
+    store, name = shell.store, tidy(person)
 
-def _actor(store: Store, person: str) -> Callable[[], Actor]:
-    """Return a function that looks up the person with the current role, and raises ``AccessError`` if there is none."""
-    token = store.settings.token
-    if token:
-        return partial(people.actor_of, store, token, "this machine")
-
-    def owner() -> Actor:
+    def actor() -> Actor:
+        """Return the person with the current role; raises ``AccessError`` if there is none."""
+        if store.settings.token:
+            return people.actor_of(store, store.settings.token, "this machine")
         with store.reading() as r:
-            return r.people.actor(person)
+            return r.people.actor(name)
 
-    return owner
+    serve(server_for(store, actor, read_only))
 
 
 # `themescope people`: accounts and roles, and tokens of the HTTP API
@@ -168,7 +154,6 @@ def people_() -> None:
 @command(people_, "list")
 def list_people(
     shell: Shell,
-    *,
     tokens: Annotated[bool, "List tokens of the HTTP API instead, without their secrets."] = False,
     log: Annotated[int | None, "--log NUMBER", "List the newest events instead.", click.IntRange(1)] = None,
 ) -> None:
@@ -198,7 +183,6 @@ def list_people(
 def add(
     shell: Shell,
     name: str,
-    *,
     role: Annotated[str, "Role of the person.", _ROLE] = Role.LABELLER.value,
     oidc: Annotated[bool, "Sign in through your organisation (OIDC); NAME is the e-mail address."] = False,
 ) -> None:
@@ -211,7 +195,6 @@ def add(
 def change(
     shell: Shell,
     name: str,
-    *,
     role: Annotated[str | None, "New role.", _ROLE] = None,
     password: Annotated[bool, "New password, prompted for or read from standard input."] = False,
 ) -> None:
@@ -247,7 +230,6 @@ def token(
     shell: Shell,
     person: str = "",
     name: str = "",
-    *,
     days: Annotated[int, "Number of days until it expires.", click.IntRange(1, people.MOST_DAYS)] = people.DAYS,
     revoke: Annotated[int | None, "--revoke ID", "Revoke the token with this number instead."] = None,
 ) -> None:
@@ -269,7 +251,6 @@ def token(
 def remove(
     shell: Shell,
     name: str,
-    *,
     forget: Annotated[bool, "Replace the name by a pseudonym everywhere. This cannot be undone."] = False,
     yes: Annotated[bool, "Do not ask for confirmation."] = False,
 ) -> None:

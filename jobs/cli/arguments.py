@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from inspect import Parameter
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Annotated, Any
 
 import click
 
@@ -14,7 +15,7 @@ from themescope.core.errors import ConfigError, ReadError, UnknownNameError
 from themescope.core.readers.tables import KINDS as TABLES
 from themescope.core.readers.tables import TableForm
 from themescope.core.registry import Card
-from themescope.jobs.cli.main import COMMANDS, Shell, command_of, pairs
+from themescope.jobs.cli.main import COMMANDS, Shell, command_of, pairs, parameter
 from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.models import announcement, corpus_shares, find_model, language_note, pretrained_models
 from themescope.jobs.kinds import REGISTRY as KINDS
@@ -61,33 +62,22 @@ def job_command(
     return command_of(name, run, params, help or COMMANDS["work"][name], queued=True)
 
 
-def job_options(kind: str, names: Sequence[str]) -> list[click.Option]:
+def job_options(kind: str, names: Sequence[str]) -> list[click.Parameter]:
     """Return options for settings of a job, with their help, limits and choices."""
     known = options(KINDS.get(kind).config_class())
     return [_option(name, *known[name]) for name in names]
 
 
-def _option(name: str, field: Any, hint: Any, info: OptionInfo) -> click.Option:
-    """Return the option for a setting; one with several values is repeated, one with choices is None by default."""
-    default, required, several = default_of(field), info.required and name != "name", get_origin(hint) is tuple
-    how: dict[str, Any] = {"help": info.help, "required": required, "multiple": several, "is_flag": hint is bool}
-    flag = f"--{name.removesuffix('s' if several else '').replace('_', '-')}"
-    if name == "model":
-        flag, how["help"] = "--method", MODEL_HELP
-    if hint is bool and default:
-        flag += f"/--no-{flag[2:]}"
-    elif several:
-        how |= {"type": get_args(hint)[0], "help": f"{info.help[:-1]} (repeatable)."}
-    elif info.choices:
-        how["type"], default = click.Choice([str(value) for value in info.choices if value]), default or None
-    elif hint is int:
-        low, high = (None if end is None else int(end) for end in (info.low, info.high))
-        how["type"] = click.IntRange(low, high)
-    elif hint is float:
-        how["type"] = click.FloatRange(info.low, info.high)
-    if not required:
-        how |= {"default": default, "show_default": bool(default) and hint is not bool and not several}
-    return click.Option([flag, name], **how)
+def _option(name: str, field: Any, hint: Any, info: OptionInfo) -> click.Parameter:
+    """Return the option for a setting; without a default among its choices, it is None."""
+    notes: list[Any] = ["--method", MODEL_HELP] if name == "model" else [info.help]
+    default = Parameter.empty if info.required and name != "name" else default_of(field)
+    low, high = (None if end is None or hint is not int else int(end) for end in (info.low, info.high))
+    if info.choices:
+        notes, default = [*notes, click.Choice([str(value) for value in info.choices if value])], default or None
+    elif hint in (int, float):
+        notes = [*notes, click.IntRange(low, high) if hint is int else click.FloatRange(info.low, info.high)]
+    return parameter(name, Annotated[(hint, *notes)], default)
 
 
 FORM = [_option(name, *about) for name, about in options(TableForm).items()]

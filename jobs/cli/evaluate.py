@@ -164,7 +164,6 @@ def evaluate(
     shell: Shell,
     what: Annotated[str, click.Choice([*_MEASURES])],
     source: str,
-    *,
     methods: Annotated[Several, MODEL_HELP] = (),
     clusterers: Annotated[Several, "For scb."] = ("iclust", "kmeans"),
     baselines: Annotated[Several, "For summaries: summarizer that needs no model.", click.Choice(_BASELINES)] = (),
@@ -194,7 +193,6 @@ _SETTINGS = ["profile", "tables", "corpus", "data", "words", "triplets", "scb", 
 def reproduce(
     shell: Shell,
     paper: Annotated[str, click.Choice([*PAPERS])],
-    *,
     document: Annotated[Path | None, "Output file; default: docs/results-PAPER.md."] = None,
     **options: Any,
 ) -> None:

@@ -47,7 +47,6 @@ _FILES = [
 def import_(
     shell: Shell,
     files: tuple[Path, ...],
-    *,
     corpus: Annotated[str, "Name of the new corpus; of a bundle, by default the name in it."] = "",
     language: Annotated[str, "Language for splitting sentences, as a two-letter code; default: detected."] = "",
     then: Annotated[
@@ -86,7 +85,6 @@ _WAVE = ["corpus", "wave", "date", "language", "id_column", "duplicates"]
 def append(
     shell: Shell,
     files: tuple[Path, ...],
-    *,
     columns: Annotated[
         Several,
         "--column COLUMN=COLUMN",
@@ -187,7 +185,6 @@ def _report(shell: Shell, result: dict[str, Any]) -> None:
 def edit(
     shell: Shell,
     corpus: str,
-    *,
     remove_wave: Annotated[str, "--remove-wave WAVE", "Remove a wave."] = "",
     titles: Annotated[Several, "--remove-article TITLE", "Remove an article."] = (),
     sentence: Annotated[int, "Id of a sentence whose text is corrected."] = 0,

@@ -10,11 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 import click
-import numpy as np
 
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.estimates.report import REFERENCES, count_text, estimates, paragraphs, replication_files
-from themescope.core.estimates.shares import COUNTED, ShareEstimate, composition, difference, share
+from themescope.core.estimates.shares import COUNTED, ShareEstimate
 from themescope.core.labelling.markup import markdown
 from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
@@ -28,7 +27,7 @@ from themescope.jobs.cli.main import Several, Shell, command, pairs, table
 from themescope.jobs.common.language_models import KIND, CodingRequest, Endpoint, estimate, newest_result, plan_of
 from themescope.jobs.common.models import language_of_file
 from themescope.jobs.services import tasks
-from themescope.jobs.services.estimates import Study, groups_by, open_study
+from themescope.jobs.services.estimates import groups_by, open_study
 from themescope.jobs.services.importing import LEFT_OUT, plan_codings
 from themescope.jobs.services.labelling import files, qda_projects
 from themescope.jobs.services.labelling.tables import LabelReading
@@ -40,17 +39,7 @@ from themescope.jobs.services.tasks import TaskForm
 
 _SHOWN = 20
 Pair = tuple[str, str] | None
-_COUNTS = {
-    "coded": "sentences coded",
-    "no_code": "that no code fits",
-    "invented": "with a code that is not in the codebook",
-    "unusable": "without a usable answer",
-    "failed": "not asked or not answered",
-    "examples": "left out as examples of the prompt",
-    "requests": "requests sent",
-    "known": "answers kept from before",
-    "seconds": "seconds",
-}
+_COUNTS = ("coded", "no_code", "invented", "unusable", "failed", "examples", "requests", "known", "seconds")
 _OF_OTHERS = {files.LABEL_STUDIO: files.label_studio, files.DOCCANO: files.doccano}
 
 
@@ -64,7 +53,6 @@ def export(
     shell: Shell,
     name: str,
     file: Path,
-    *,
     format: Annotated[str | None, "The current state for another program.", click.Choice([*_OF_OTHERS])] = None,
 ) -> None:
     """Write the labelling NAME into FILE.
@@ -94,7 +82,6 @@ _TABLES: dict[str, Callable[..., Any]] = {
 def import_(
     shell: Shell,
     file: Path,
-    *,
     corpus: Annotated[str, "Corpus of the sentences."],
     article: Annotated[str, "Title of the article, if all sentences are from one."] = "",
     name: Annotated[str, "Name of the new labelling; default: the file name."] = "",
@@ -174,7 +161,6 @@ _SETTINGS = ["sentences", "limit", "batch", "instructions", "name", "person", "t
 def code(
     shell: Shell,
     labelling: str,
-    *,
     send: Annotated[bool, "Send the texts; without it, they are only shown."] = False,
     prices: Annotated[tuple[float, float], "Prices of a million tokens read and written."] = (0, 0),
     **options: Any,
@@ -210,8 +196,7 @@ def code(
     if "coded" not in result:
         shell.show(result, str(result.get("title", "")))
         return
-    rows = [{"": _COUNTS[key], "number": result[key]} for key in _COUNTS]
-    parts = [f"“{result['labelling']}”", table(rows)]
+    parts = [f"“{result['labelling']}”", pairs({name.replace("_", " "): result[name] for name in _COUNTS})]
     if "prompts" in result:
         shown = [{"instructions": row["instructions"], "accuracy": round(row["value"], 3)} for row in result["prompts"]]
         chosen = result["cross_validated"]
@@ -228,7 +213,6 @@ def code(
 def estimate_(
     shell: Shell,
     labellings: tuple[str, ...],
-    *,
     codes: Annotated[Several, "Code to estimate; default: all."] = (),
     by: Annotated[str, "--by COLUMN", "Column of groups: categories, or dates by period."] = "",
     period: Annotated[str | None, "Period of dates; default: one that suits.", click.Choice(PERIODS)] = None,
@@ -254,7 +238,7 @@ def estimate_(
     chosen = codes or study.codes
     if replication is not None and len(chosen) != 1:
         raise click.UsageError("--replication is for one code; name it with --code.")
-    found = {code: _found(study, code, groups, pair, parts) for code in chosen}
+    found = {code: estimates(study.units(code), groups, pair, parts) for code in chosen}
     text = table([_row(code, one) for code, rows in found.items() for one in rows])
     notes = [*study.holds, *study.notes]
     told = [*notes, *dict.fromkeys(note for rows in found.values() for one in rows for note in one.warnings)]
@@ -271,19 +255,6 @@ def estimate_(
         {"codes": {code: [asdict(one) for one in rows] for code, rows in found.items()}, "notes": notes},
         "\n".join([text, *told]),
     )
-
-
-def _found(
-    study: Study, code: str, groups: list[str], pair: tuple[str, str] | None, parts: bool
-) -> list[ShareEstimate]:
-    units, of = study.units(code), np.array(groups)
-    if pair is not None:
-        if unknown := [name for name in pair if name not in groups]:
-            raise UnknownNameError("group", unknown[0], sorted({*groups} - {""}))
-        return [difference(units, of == pair[0], of == pair[1], f"{pair[0]} – {pair[1]}")]
-    if parts:
-        return [composition(units, of == name, name) for name in sorted({*groups} - {""})]
-    return estimates(units, groups) if any(groups) else [share(units)]
 
 
 def _row(code: str, one: ShareEstimate) -> dict[str, Any]:
@@ -308,7 +279,6 @@ def _cell(found: Estimate | None) -> str:
 def report(
     shell: Shell,
     corpus: str,
-    *,
     out: Annotated[Path | None, "File to write: .html, .docx (Word) or .md (Markdown)."] = None,
     names: Annotated[Several, "--labelling", "Labelling to report; default: all."] = (),
     long: Annotated[bool, "With shares by column, the map, and how the labellings were made."] = False,
@@ -342,9 +312,8 @@ def sample(
     shell: Shell,
     corpus: str,
     task: str,
-    *,
-    number: Annotated[int | None, "Number of units to draw.", click.IntRange(min=1)] = None,
     people: Annotated[Several, "--person", "Who labels them."],
+    number: Annotated[int | None, "Number of units to draw.", click.IntRange(min=1)] = None,
     maker: Annotated[str, "Who makes the task; default: the first person."] = "",
     overlap: Annotated[
         float, "Percentage that everybody labels; others have one person.", click.FloatRange(0, 100)

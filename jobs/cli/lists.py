@@ -102,7 +102,6 @@ def list_(
     shell: Shell,
     what: Annotated[str, click.Choice([*_FAMILIES, *_STORED, _SKIPPED])],
     corpus: str = "",
-    *,
     out: Annotated[Path | None, "File to write (.csv)."] = None,
 ) -> None:
     """List what is registered (methods, clusterers, readers, metrics, summarizers, kinds of jobs) or stored.
@@ -155,7 +154,6 @@ _TABLE = [
 def embed(
     shell: Shell,
     source: str,
-    *,
     method: Method = DEFAULT,
     out: Out = None,
     precision: Precision = "fp32",
@@ -196,7 +194,6 @@ def _vector_file(ending: str, texts: Sequence[str], vectors: Any) -> str | bytes
 def similar(
     shell: Shell,
     sentence: str,
-    *,
     source: Annotated[str, "--in SOURCE", "Corpus or file to search."],
     top: Annotated[int, "Number of sentences to show.", click.IntRange(1, 1_000)] = 10,
     method: Method = DEFAULT,
@@ -227,7 +224,6 @@ def similar(
 def cluster(
     shell: Shell,
     source: str,
-    *,
     k: Annotated[str, "Number of themes, or auto to choose it."] = "auto",
     seed: Seed = 0,
     in_order: Annotated[bool, "The sentences of a file are a running text, whose order counts."] = False,

@@ -82,14 +82,16 @@ def command(
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a decorator that makes a command of a function, whose first parameter is the :class:`Shell`.
 
-    The other parameters are the arguments of the command, and those after ``*`` its options, with the types and
-    defaults of the signature. ``Annotated`` has the help of an option and, where needed, its type and its name with a
-    word for its value, such as "--by COLUMN". ``more`` are passed to the function by their names.
+    The other parameters are the arguments and options of the command, with the types and defaults of the signature.
+    ``Annotated`` has the help of an option and, where needed, its type and its name with a word for its value, such as
+    "--by COLUMN"; a parameter without help is an argument. ``more`` are passed to the function by their names.
     """
 
     def make(function: Callable[..., Any]) -> click.Command:
         hints, (_, *parameters) = get_type_hints(function, include_extras=True), signature(function).parameters.values()
-        own = [_parameter(one, hints[one.name]) for one in parameters if one.kind is not one.VAR_KEYWORD]
+        own = [
+            parameter(one.name, hints[one.name], one.default) for one in parameters if one.kind is not one.VAR_KEYWORD
+        ]
         made = command_of(name or function.__name__.strip("_"), function, [*own, *more], function.__doc__ or "", queued)
         if group is not None:
             group.add_command(made)
@@ -118,20 +120,20 @@ def command_of(
     return click.Command(name, params=every, callback=with_messages_apart, help=cleandoc(help))
 
 
-def _parameter(parameter: Parameter, hint: Any) -> click.Parameter:
-    """Return an argument or option of a command from a parameter of its function."""
+def parameter(name: str, hint: Any, default: Any) -> click.Parameter:
+    """Return an argument or option of a command, which is required if ``default`` is ``Parameter.empty``."""
     kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     kind = next((one for one in get_args(kind) if type(None) in get_args(kind)), kind)
-    parts, name, default = get_args(kind), parameter.name, parameter.default
+    parts, flag = get_args(kind), f"--{name.replace('_', '-')}"
     if several := get_origin(kind) is tuple and ... in parts:
-        kind = parts[0]
+        kind, flag = parts[0], flag.removesuffix("s")
     how: dict[str, Any] = {"required": True} if default is Parameter.empty else {"default": default}
     if get_origin(kind) is Literal:
         how["type"] = click.Choice(parts)
     elif kind is not bool:
         how["type"] = click.Path(path_type=Path) if kind is Path else parts if get_origin(kind) is tuple else kind
-    flag = f"--{(name.removesuffix('s') if several else name).replace('_', '-')}"
-    flag += f"/--no-{flag[2:]}" if default is True else ""
+    elif default:
+        flag += f"/--no-{flag[2:]}"
     for note in notes:
         if isinstance(note, click.ParamType):
             how["type"] = note
@@ -140,7 +142,7 @@ def _parameter(parameter: Parameter, hint: Any) -> click.Parameter:
             how["metavar"] = metavar or None
         else:
             how["help"] = f"{note[:-1]} (repeatable)." if several else note
-    if parameter.kind is not parameter.KEYWORD_ONLY:
+    if "help" not in how:
         return click.Argument([name], **how, nargs=-1 if several else 1)
     shown = kind is not bool and default not in (Parameter.empty, None, (), "", 0)
     return click.Option([flag, name], is_flag=kind is bool, multiple=several, show_default=shown, **how)

@@ -22,7 +22,7 @@ from themescope.jobs.cli.arguments import (
     settings_of,
     settings_option,
 )
-from themescope.jobs.cli.main import CANCELLED, FAILED, Shell, command, pairs, table
+from themescope.jobs.cli.main import CANCELLED, FAILED, Shell, command, fields, pairs, table
 from themescope.jobs.common.models import find_model
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.queue.control import cancel, retry, worker_alive
@@ -89,7 +89,6 @@ def export_model(
     shell: Shell,
     model: str,
     folder: Path,
-    *,
     format: Annotated[str, "The latter is a folder that SentenceTransformer(FOLDER) loads.", _FORMATS] = "themescope",
     small: Annotated[bool, "Weights of 8 bits, word vectors of 6, compressed, without pretrained submodels."] = False,
 ) -> None:
@@ -132,7 +131,6 @@ def run(shell: Shell, kind: str, **given: Any) -> None:
 @command(jobs_)
 def list_(
     shell: Shell,
-    *,
     status: Annotated[str | None, "Only jobs of this status.", click.Choice([one.value for one in JobStatus])] = None,
     limit: Annotated[int, "Number of jobs, newest first.", click.IntRange(min=1)] = 30,
 ) -> None:
@@ -152,7 +150,6 @@ def list_(
 def show(
     shell: Shell,
     job_id: int,
-    *,
     follow: Annotated[bool, "Wait for its end; exit with 0 (done), 1 (failed) or 130 (cancelled)."] = False,
 ) -> int:
     """Show a job with its arguments, result and metrics."""
@@ -191,10 +188,9 @@ def demo(shell: Shell) -> None:
     from themescope.jobs.services.installation import seed_demo
 
     jobs = seed_demo(shell.store)
-    text = "The store is not empty, so no job was queued."
-    if jobs:
-        text = f"{len(jobs)} jobs are queued. A worker runs them in a few minutes: themescope worker"
-    shell.show({"jobs": [{"id": job.id, "kind": job.kind, "title": job.title} for job in jobs]}, text)
+    queued = f"{len(jobs)} jobs are queued. A worker runs them in a few minutes: themescope worker"
+    text = queued if jobs else "The store is not empty, so no job was queued."
+    shell.show({"jobs": [fields(job, "id", "kind", "title") for job in jobs]}, text)
 
 
 def _show_job(shell: Shell, job: JobRecord) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -19,8 +18,6 @@ from themescope.core.estimates.shares import (
     TOO_FEW,
     Coefficient,
     ShareEstimate,
-    composition,
-    difference,
     plan,
     regression,
     share,
@@ -183,18 +180,14 @@ def _of_code(study: Study, code: str, groups: Sequence[str], bar: DeltaGenerator
     units, names = study.units(code), sorted({*groups} - {""})
     if not names:
         return [share(units)]
-    place = {name: number for number, name in enumerate(names)}
-    of = np.array([place.get(group, -1) for group in groups])
+    pair = None
     with bar:
         shown = one_of("Show", [SHARES, PARTS, *([] if study.counted else [DIFFERENCE])], SHOW)
-    if shown == PARTS:
-        return [composition(units, of == number, name) for name, number in place.items()]
     if shown == DIFFERENCE and len(names) > 1:
         left, right, _ = st.columns([2, 2, 2])
         one = left.selectbox("Share in", names, key="estimates_first")
-        other = right.selectbox("minus the share in", [n for n in names if n != one], key="estimates_second")
-        return [difference(units, of == place[one], of == place[other], f"{one} – {other}")]
-    return estimates(units, groups)
+        pair = (one, right.selectbox("minus the share in", [n for n in names if n != one], key="estimates_second"))
+    return estimates(units, groups, pair, shown == PARTS)
 
 
 def _draw(study: Study, found: Mapping[str, Sequence[ShareEstimate]], timed: bool) -> None:
