@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from themescope.core.errors import DataError, UnknownNameError
-from themescope.core.estimates import formulas
 from themescope.core.estimates.shares import (
     COUNTED,
     NOT_RANDOM,
@@ -26,6 +25,7 @@ from themescope.core.estimates.shares import (
     shares,
 )
 from themescope.core.labelling.markup import Cite, Foreign, Reference, Sentence, counted
+from themescope.core.metrics import formulas
 
 REFERENCES: Mapping[str, Reference] = {
     found.key: found

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import DataError
-from themescope.core.estimates import formulas
-from themescope.core.estimates.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
 from themescope.core.labelling.markup import counted
+from themescope.core.metrics import formulas
+from themescope.core.metrics.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
 from themescope.core.metrics.statistics import LEVEL
 from themescope.core.types import Estimate, Floats, Ids
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import NormalDist
 
 import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.partition import Entry, EntryKey, EntryKind, Partition
+from themescope.core.metrics.formulas import wilson
 from themescope.core.types import Estimate, Floats, Ids
 
 
@@ -188,7 +190,6 @@ def share_right(answers: Sequence[bool]) -> Estimate | None:
     """
     if not answers:
         return None
-    from scipy.stats import binomtest
-
-    found = binomtest(sum(answers), len(answers)).proportion_ci(method="wilson")
-    return Estimate(sum(answers) / len(answers), float(found.low), float(found.high), len(answers))
+    share = sum(answers) / len(answers)
+    low, high = wilson(share, len(answers), NormalDist().inv_cdf(0.975))
+    return Estimate(share, float(low), float(high), len(answers))

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from themescope.core.config import Config, option
 from themescope.core.errors import DataError
+from themescope.core.metrics.formulas import wilson
 from themescope.core.text.languages import STOP_WORDS, stem
 from themescope.core.types import Estimate, Floats, Ids, Mask
 
@@ -341,15 +343,11 @@ def once_per_article(rows: Codes, columns: Codes, articles: Ids) -> npt.NDArray[
 
 def share_intervals(counts: ArrayLike, totals: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return the shares of counts in totals with the ends of their 95 % intervals (Wilson 1927); NaN without items."""
-    from scipy import stats
-
     x, n = np.asarray(counts, np.float64), np.asarray(totals, np.float64)
-    z = float(stats.norm.ppf(0.975))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(n > 0, x / n, np.nan)
-        centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return share, np.maximum(centre - half, 0), np.minimum(centre + half, 1)
+        low, high = wilson(share, n, NormalDist().inv_cdf(0.975))
+    return share, low, high
 
 
 PERIODS = ("year", "quarter", "month", "day")

@@ -393,10 +393,6 @@ class Tasks(NamedRepository[TaskRecord]):
         """Record that an item is done."""
         self._set_times(item_id, only=t.task_item.c.done.is_(None), done=now())
 
-    def reopen(self, item_id: int) -> None:
-        """Record that an item is not done after all."""
-        self._set_times(item_id, only=sa.true(), done=None)
-
     def _set_times(self, item_id: int, only: sa.ColumnElement[bool], **values: Any) -> None:
         item = self.item(item_id)
         self._require_self(item.person)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_type_hints
 
 from themescope.core.config import Config
+from themescope.core.errors import PluginError
 from themescope.core.registry import Card, Registry
 from themescope.jobs.common.job import JobConfig
 
@@ -57,7 +58,9 @@ class JobCard(Card):
         """Import and return the class of the arguments."""
         if self.config:
             return Card.config_class(self)
-        declared: type[Config] = get_type_hints(self.resolve())["args"]
+        declared: type[Config] | None = get_type_hints(self.resolve()).get("args")
+        if declared is None:
+            raise PluginError(self.factory, "its parameter 'args' must be annotated with a subclass of Config.")
         return declared
 
 

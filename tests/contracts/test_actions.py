@@ -135,7 +135,6 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         "label": _label,
         "open an own item": lambda s: open_item(s.store, _item(s, s.name)),
         "finish an own item": _finish_item,
-        "reopen an own item": lambda s: (_finish_item(s), s.write(lambda w: w.tasks.reopen(_item(s, s.name)))),
     },
     Right.MANAGE: {
         "review for another": in_store(lambda w, s: w.reviews.add(s.set, s.triplet, "somebody", Verdict.GOOD)),

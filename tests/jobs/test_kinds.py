@@ -10,12 +10,12 @@ import pytest
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
-from themescope.core.errors import ArtifactError, ConfigError, ReadError, TrainingError
+from themescope.core.errors import ArtifactError, ConfigError, PluginError, ReadError, TrainingError
 from themescope.core.projection import FittedMap, sample
 from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
 from themescope.db.store import Store
-from themescope.jobs.kinds import check_job
+from themescope.jobs.kinds import JobCard, check_job
 from themescope.jobs.kinds.project import ProjectConfig
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
@@ -291,3 +291,13 @@ class TestMaps:
 def test_arguments_are_checked_when_a_job_is_queued() -> None:
     with pytest.raises(ConfigError, match="“Corpus” is missing"):
         check_job("embed", {"model": "M"})
+
+
+def without_settings(context: object, args) -> dict[str, Any]:  # type: ignore[no-untyped-def]
+    return {}
+
+
+def test_a_job_of_a_plug_in_without_settings_is_told_what_to_add() -> None:
+    card = JobCard("toy-none", "Toy", "Does nothing.", factory=f"{__name__}:without_settings")
+    with pytest.raises(PluginError, match="'args' must be annotated with a subclass of Config"):
+        card.config_class()

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -133,6 +134,14 @@ def test_intervals_are_in_the_cells_and_a_click_compares_with_the_best(compared:
         "Nile",
         HOSTILE,
     }
+
+
+def test_a_method_that_was_measured_again_has_another_digest(compared: Store) -> None:
+    with compared.reading() as r:
+        found = compare_queries.methods(r.benchmarks.by_name(SEVERAL))
+    seeds = next(method for method in found if len(method.runs) == 2)
+    again = replace(seeds, runs=(seeds.runs[0], replace(seeds.runs[1], digest="again")))
+    assert seeds.digest != again.digest, "their scores and the table of two methods are kept under it"
 
 
 def test_a_model_that_is_brought_along_is_one_click(compared: Store, open_page: Open) -> None:

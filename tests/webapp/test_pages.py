@@ -15,8 +15,9 @@ from themescope.core.models import REGISTRY
 from themescope.core.paths import default_models
 from themescope.core.records.stored import JobStatus
 from themescope.db import tables as t
-from themescope.db.records import TripletSetRecord
+from themescope.db.records import NewLabelling, TripletSetRecord
 from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
 from themescope.webapp.features.train import form
 from themescope.webapp.shared import forms
 from themescope.webapp.shared.choose import BROKEN
@@ -133,6 +134,22 @@ def test_a_corpus_is_deleted_only_after_the_question(filled_store: Store, open_p
     next(b for b in at.button if b.label == "Delete").click().run()
     with filled_store.reading() as r:
         assert r.corpora.list() == []
+
+
+def test_a_deleted_coding_is_deleted_permanently_only_after_the_question(filled_store: Store, open_page: Open) -> None:
+    with filled_store.reading() as r:
+        corpus = r.corpora.list()[0]
+    record = starts.begin(filled_store, NewLabelling(corpus.id, "first try", "ada"), starts.from_nothing)
+    with filled_store.writing() as w:
+        w.labellings.delete(record.id, "ada")
+    at = open_page("code", person="ada")
+    press(at, "Delete permanently …")
+    assert "cannot be restored" in words_of(at)
+    with filled_store.reading() as r:
+        assert [one.id for one in r.labellings.list(deleted=True)] == [record.id]
+    press(at, "Delete permanently")
+    with filled_store.reading() as r:
+        assert r.labellings.list(deleted=True) == []
 
 
 def test_every_method_is_queued_from_its_form_or_says_what_it_needs(filled_store: Store, open_page: Open) -> None:

@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 from argon2 import PasswordHasher
+from click.testing import CliRunner
 from streamlit.testing.v1 import AppTest
 
 pytest.importorskip("mcp")
@@ -43,6 +46,7 @@ from themescope.db.sql import now
 from themescope.db.store import Store, Unit
 from themescope.jobs.api.application import description
 from themescope.jobs.api.problems import Caller
+from themescope.jobs.cli.main import main
 from themescope.jobs.mcp import TOOLS
 from themescope.jobs.services import corpus_edits, failures, people, report, search, tasks
 from themescope.jobs.services.labelling import files, starts
@@ -420,6 +424,50 @@ class _Undo(Exception):
 def test_search_reports_files_and_errors(store: Store, person: str) -> None:
     answers = asked_of_the_store(store, person)
     assert told(person, answers, {"blind labels", "names of hidden labellings", "models of hidden labels"}) == ""
+
+
+OWNER = "ada"
+"""Commands act for the owner of the data folder, who may see what an admin may."""
+
+
+def asked_by_command(store: Store, folder: Path) -> dict[str, str]:
+    """Command line → output, and file → content, of the commands that read."""
+    with store.reading() as r:
+        corpus, names = r.corpora.get(1).name, [one.name for one in r.labellings.list()]
+    stored = ("corpora", "triplets", "models", "benchmarks", "runs", "maps", "labellings")
+    lines = [["list", what] for what in stored] + [["list", "skipped", corpus], ["edit", corpus], ["jobs", "list"]]
+    lines += [["jobs", "show", str(id)] for id in ids_of(store)["job_id"]]
+    lines += [["people", "list"], ["people", "list", "--tokens"], ["people", "list", "--log", "99"]]
+    lines += [["estimate", name] for name in names] + [["report", corpus, "--methods", "latex"]]
+    lines += [[*line, "--json"] for line in lines]
+    lines += [["labels", "export", name, str(folder / f"{at}{end}")] for at, name in enumerate(names) for end in _ENDS]
+    lines += [["report", corpus, "--long", "--out", str(folder / "report.md")]]
+    lines += [["export", "bundle", corpus, str(folder / "bundle.zip")]]
+    found = {" ".join(line): CliRunner().invoke(main, line).output for line in lines}
+    return found | {file.name: "".join(_contents(file)) for file in folder.iterdir()}
+
+
+_ENDS = (".jsonl", ".parquet")
+
+
+def _contents(file: Path) -> Iterator[str]:
+    """What a file says, uncompressed."""
+    if file.suffix == ".zip":
+        with ZipFile(file) as archive:
+            yield from (archive.read(name).decode("utf-8", "ignore") for name in archive.namelist())
+    elif file.suffix == ".parquet":
+        yield str(pq.read_table(file).to_pylist())
+    else:
+        yield file.read_text("utf-8", "ignore")
+
+
+def test_commands(store: Store, tmp_path: Path) -> None:
+    token = people.create(store, "lea", "a token").secret
+    answers = asked_by_command(store, tmp_path)
+    expected = SECRETS.keys() - {"views of hidden labels", "selections by hidden labels", "gold marks"}
+    assert told(OWNER, answers, expected - {"deleted labellings of others"}) == ""
+    for secret in (token, SECRET, "$argon2"):
+        assert not [asked for asked, answer in answers.items() if secret in answer]
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------

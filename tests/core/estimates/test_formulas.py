@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from themescope.core.estimates import formulas
+from themescope.core.metrics import formulas
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 10, 29, 500, 1000])

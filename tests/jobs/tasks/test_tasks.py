@@ -104,9 +104,6 @@ def test_members_of_a_blind_task_see_no_labelling_of_others_until_its_end(sqlite
         sqlite_store, "eve"
     )
     with sqlite_store.writing() as w:
-        w.tasks.reopen(items_of(sqlite_store, task, "ben")[0].id)
-    assert adas in hidden_from(sqlite_store, "ben")
-    with sqlite_store.writing() as w:
         w.tasks.close(task.id, True)
     assert hidden_from(sqlite_store, "ben") == frozenset(), "nobody labels in a closed task"
     work_through(sqlite_store, made(sqlite_store, corpus, name="not blind"), "ada")
@@ -232,12 +229,10 @@ def test_items_are_given_to_others_and_tasks_are_closed(sqlite_store: Store, cor
         w.tasks.close(task.id, True)
     assert [item.id for item in items_of(sqlite_store, task, "ada")] == [done.id]
     assert [item.place for item in items_of(sqlite_store, task, "zoe")] == list(range(len(open_ones)))
-    with pytest.raises(StoreError, match="closed"), sqlite_store.writing() as w:
-        w.tasks.reopen(done.id)
+    with pytest.raises(StoreError, match="closed"):
+        finish_item(sqlite_store, open_ones[0].id)
     with sqlite_store.writing() as w:
         w.tasks.close(task.id, False)
-        w.tasks.reopen(done.id)
-        assert w.tasks.item(done.id).state is ItemState.STARTED
         w.tasks.delete(task.id)
         assert w.tasks.list() == [] and len(w.labellings.list()) == 1
 

@@ -197,7 +197,7 @@ def _save(w: Unit, record: LabellingRecord, name: str, kind: Sharing, blind: boo
 
 
 def deleted_labellings() -> None:
-    """Draw the deleted labellings, each with a button that restores it."""
+    """Draw the deleted labellings, each with buttons that restore it, and that delete it permanently."""
     found = compare_queries.labellings(deleted=True)
     if not found:
         return
@@ -208,11 +208,18 @@ def deleted_labellings() -> None:
                 st.space("stretch")
                 if st.button("Restore", key=f"code_restore_{record.id}", icon=":material/restore:"):
                     _restore(record)
+                if st.button("Delete permanently …", key=f"code_purge_{record.id}", type="tertiary"):
+                    about = f"**{plain(record.name)}** and its history cannot be restored afterwards."
+                    confirm("Delete this coding permanently?", about, "Delete permanently", partial(_purge, record))
 
 
 def _restore(record: LabellingRecord) -> None:
     if queries.write(lambda w: w.labellings.restore(record.id, current_person())):
         st.rerun()
+
+
+def _purge(record: LabellingRecord) -> bool:
+    return queries.write(lambda w: w.labellings.purge(record.id, current_person()))
 
 
 def scheme() -> None:

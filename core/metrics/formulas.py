@@ -113,6 +113,17 @@ def _variance(influence: Array, leverage: Array) -> float:
     return float((influence**2 / (1 - np.minimum(leverage, 0.9))).sum())
 
 
+def wilson(share: npt.ArrayLike, items: npt.ArrayLike, quantile: float) -> tuple[Array, Array]:
+    """Return the ends of the intervals of shares of items (Wilson 1927), with a quantile of the normal distribution.
+
+    With an effective number of items and a quantile of t, they are those of a sample.
+    """
+    p, n = np.asarray(share, np.float64), np.asarray(items, np.float64)
+    centre, half = p + quantile**2 / (2 * n), quantile * np.sqrt(p * (1 - p) / n + quantile**2 / (4 * n**2))
+    scale = 1 + quantile**2 / n
+    return np.clip((centre - half) / scale, 0, p), np.clip((centre + half) / scale, p, 1)
+
+
 def interval(found: MeanEstimate) -> tuple[float, float]:
     """Return the 95 % interval of a share: Wilson's, with the effective number of labels and the quantile of t.
 
@@ -123,9 +134,8 @@ def interval(found: MeanEstimate) -> tuple[float, float]:
     n, degrees = found.fewest, min(found.degrees, max(1, math.floor(found.fewest + ROUNDING) - 1))
     if found.variance > 0:
         n, degrees = inside * (1 - inside) / found.variance, found.degrees
-    p, t = min(max(found.value, 0.0), 1.0), t_quantile(degrees)
-    centre, half = p + t**2 / (2 * n), t * math.sqrt(p * (1 - p) / n + t**2 / (4 * n**2))
-    return max(0.0, min(p, (centre - half) / (1 + t**2 / n))), min(1.0, max(p, (centre + half) / (1 + t**2 / n)))
+    low, high = wilson(min(max(found.value, 0.0), 1.0), n, t_quantile(degrees))
+    return float(low), float(high)
 
 
 def ratio(part: Array, label: Array, code: Array | None, weight: Array, document: Ids, documents: int) -> MeanEstimate:
