@@ -142,7 +142,7 @@ def test_a_deleted_coding_is_deleted_permanently_only_after_the_question(filled_
     record = starts.begin(filled_store, NewLabelling(corpus.id, "first try", "ada"), starts.from_nothing)
     with filled_store.writing() as w:
         w.labellings.delete(record.id, "ada")
-    at = open_page("code", person="ada")
+    at = open_page("code", person="ada", view="New coding")
     press(at, "Delete permanently …")
     assert "cannot be restored" in words_of(at)
     with filled_store.reading() as r:
