@@ -19,8 +19,7 @@ COMPILE := $(BIN)/python -m themescope prepare >/dev/null
 # What `make test-fast` runs of the contract tests and of the other packages: what takes a second or two for a file.
 CONTRACTS := $(addprefix tests/contracts/test_,cards.py clusterers.py dependencies.py metrics.py readers.py)
 UNITS := $(addprefix tests/db/test_,corpora.py jobs.py labellings.py results.py store.py) \
-         $(addprefix tests/jobs/,api bundles labelling/test_session.py labelling/test_tables.py \
-           test_remaining.py test_selections.py test_watch.py) \
+         $(addprefix tests/jobs/,api bundles labelling/test_session.py labelling/test_tables.py test_selections.py) \
          $(addprefix tests/webapp/test_,addresses.py facets.py map_labels.py map_levels.py \
            map_view.py middleware.py parts.py people.py)
 # What it leaves out of those of the library: trainings, whole collections, measurements of growth.

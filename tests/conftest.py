@@ -129,7 +129,7 @@ def settings(themescope_home: Path) -> Settings:
 @pytest.fixture
 def read_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files of every kind are read in this process: another one takes two seconds to begin."""
-    if request.path.name not in ("test_reading.py", "test_table_files.py"):
+    if request.path.name != "test_reading.py":
         monkeypatch.setattr("themescope.jobs.common.reading._is_plain", lambda file: True)
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.homes import CopyHome, MakeHome
 from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_ended, wait_for, worker_process, write_articles
-from tests.jobs.test_worker import copied_store, stored, text_of
+from tests.jobs.test_queue import copied_store, stored, text_of
 from themescope.core.errors import StoreError
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store

@@ -4,14 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.homes import CopyHome, MakeHome
 from tests.jobs import toy
-from tests.jobs.helpers import PatientRunner
+from tests.jobs.helpers import PatientRunner, write_articles
 from themescope.core.records.stored import JobRecord
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common import language_models
 from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.queue.control import enqueue
+from themescope.jobs.queue.runner import run_here
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +30,18 @@ def other(tmp_path: Path, empty_sqlite_file: Path) -> Iterator[Store]:
     store = Store(Settings.in_folder(home))
     yield store
     store.close()
+
+
+@pytest.fixture(scope="session")
+def home_of_twelve(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    files = [str(write_articles(tmp_path_factory.mktemp("files"), 12))]
+    return make_home(lambda store: run_here(store, "import-corpus", {"files": files, "corpus": "C"}, quiet=True))
+
+
+@pytest.fixture
+def twelve(copy_home: CopyHome, home_of_twelve: Path) -> Store:
+    """A store with the corpus "C" of twelve articles."""
+    return copy_home(home_of_twelve)
 
 
 @pytest.fixture

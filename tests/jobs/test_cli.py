@@ -14,11 +14,11 @@ from click.testing import CliRunner, Result
 
 from tests.core.models.triplet_network.themes import theme_triplets
 from tests.jobs.helpers import PATIENCE_S, program, program_environment, wait_for, write_articles
+from tests.jobs.test_queue import stored
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.queue import runner
-from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services import installation
 
 pytestmark = pytest.mark.usefixtures("sqlite_store")
@@ -30,21 +30,14 @@ def call(*args: str | Path) -> Result:
 
 def call_json(*args: str | Path) -> dict[str, Any]:
     result = call(*args, "--json")
-    assert result.exit_code == 0, result.stderr
-    value: dict[str, Any] = json.loads(result.stdout)
-    return value
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> str:
     call_json("import", write_articles(tmp_path, 30), "--corpus", "C")
     return "C"
-
-
-def test_without_its_text_the_demo_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installation, "_DUMP", "no-such-file")
-    result = call("jobs", "demo")
-    assert result.exit_code == 2 and "pip install 'themescope[demo]'" in result.stderr
 
 
 def test_the_whole_way(corpus: str) -> None:
@@ -81,7 +74,7 @@ def test_triplets_of_a_file_are_imported_and_trained_on(tmp_path: Path) -> None:
     assert call("triplets", tmp_path / "none.csv").exit_code == 2
 
 
-def test_a_model_goes_from_one_store_to_another(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_goes_from_one_store_to_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = tmp_path / "somewhere" / "vectors.txt"
     vectors.parent.mkdir()
     vectors.write_text("the 1 0\nriver 0 1\nstone 1 1\n", encoding="utf-8")
@@ -89,12 +82,14 @@ def test_a_model_goes_from_one_store_to_another(corpus: str, tmp_path: Path, mon
     folder = tmp_path / "handed on"
     assert call_json("export", "model", "M", folder)["megabytes"] < 1
     assert "somewhere" not in "".join(file.read_text("utf-8") for file in folder.glob("*.json"))
-    refused = call("export", "model", "M", folder)
-    assert (refused.exit_code, "not an empty folder" in refused.stderr) == (2, True)
-    refused = call("export", "model", "M", tmp_path / "theirs", "--format", "sentence-transformers")
-    assert (refused.exit_code, "Methods that can" in refused.stderr) == (2, True)
-    refused = call("export", "model", "M", tmp_path / "theirs", "--format", "sentence-transformers", "--small")
-    assert (refused.exit_code, "format themescope only" in refused.stderr) == (2, True)
+    theirs = (tmp_path / "theirs", "--format", "sentence-transformers")
+    for target, said in (
+        ([folder], "not an empty folder"),
+        (theirs, "Methods that can"),
+        ([*theirs, "--small"], "format themescope only"),
+    ):
+        refused = call("export", "model", "M", *target)
+        assert (refused.exit_code, said in refused.stderr) == (2, True)
     monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "other"))
     assert call_json("add-model", folder)["model"] == "handed on"
     stored = [m for m in call_json("list", "models")["models"] if m["created"]]
@@ -133,63 +128,53 @@ def test_list_what_is_registered(what: str) -> None:
     assert rows[0]["id"] in call("list", what).stdout
 
 
-def test_background_leaves_the_work_to_a_worker(tmp_path: Path, sqlite_store: Store) -> None:
+def test_background_leaves_the_work_to_a_worker(tmp_path: Path) -> None:
     queued = call_json("import", write_articles(tmp_path, 3), "--corpus", "C", "--background")
+    id = str(queued["job"])
     assert queued["status"] == "queued"
     assert call_json("list", "corpora") == {"corpora": []}
     assert call("jobs", "list").stdout.rstrip().endswith("themescope worker")
-    assert call_json("jobs", "cancel", str(queued["job"]))["status"] == "cancelled"
-    assert call_json("jobs", "retry", str(queued["job"]))["status"] == "queued"
-    assert call("jobs", "show", str(queued["job"])).exit_code == 0
+    checks = json.loads(call("doctor", "--json").stdout)["checks"]
+    (problem,) = [check for check in checks if not check["ok"]]
+    assert (problem["name"], "1 queued jobs" in problem["found"]) == ("worker", True)
+    assert call("doctor").exit_code == 1
+    assert call_json("jobs", "cancel", id)["status"] == "cancelled"
+    assert call("jobs", "show", id, "--follow").exit_code == 130  # like the job
+    result = call("doctor")
+    assert result.exit_code == 0 and "No problems found." in result.stdout
+    assert call_json("jobs", "retry", id)["status"] == "queued"
+    assert call("jobs", "show", id).exit_code == 0
 
 
-def test_lines_of_a_text_file_are_texts_of_their_own(tmp_path: Path, sqlite_store: Store) -> None:
+def test_lines_of_a_text_file_are_texts_of_their_own(tmp_path: Path) -> None:
     (path := tmp_path / "answers.txt").write_text("The bus is late. It is full.\nTrains, too, are full.\n")
     assert call_json("import", str(path), "--corpus", "C", "--lines")["sentences"] == 2
 
 
-def test_watch_exits_like_the_job(sqlite_store: Store, tmp_path: Path) -> None:
-    job = enqueue(sqlite_store, "import-corpus", {"files": [str(tmp_path / "x")], "corpus": "C"})
-    call("jobs", "cancel", str(job.id))
-    assert call("jobs", "show", str(job.id), "--follow").exit_code == 130
-
-
-def test_doctor(sqlite_store: Store, tmp_path: Path) -> None:
-    result = call("doctor")
-    assert result.exit_code == 0 and "No problems found." in result.stdout
-    enqueue(sqlite_store, "import-corpus", {"files": [str(tmp_path / "x")], "corpus": "C"})
-    value = call("doctor", "--json")
-    assert value.exit_code == 1
-    (problem,) = [check for check in json.loads(value.stdout)["checks"] if not check["ok"]]
-    assert (problem["name"], "1 queued jobs" in problem["found"]) == ("worker", True)
-
-
 BAD = {
-    "no such command": (["relabel"], 2, "No such command"),
-    "missing option": (["import", "x.txt"], 2, "--corpus"),
-    "no pair": (["triplets", "C", "--set", "profile"], 2, "--set: expected NAME=VALUE"),
-    "no triplets": (["train", "triplets-sen"], 2, "is trained on triplets"),
-    "no models to join": (["train", "triplets-sen-titles"], 2, "is made from fitted models"),
-    "nothing joined yet": (["embed", "C", "--method", "hybrid"], 2, "--model A --model B"),
-    "absent pairs": (["evaluate", "sick", "nowhere", "--method", "mean-vectors"], 2, "nowhere"),
-    "no model yet": (["embed", "C", "--method", "triplets-sen"], 2, "themescope train triplets-sen --triplets SET"),
-    "unknown clusterer": (["evaluate", "scb", "C", "--method", "tfidf", "--clusterer", "kmean"], 2, "'kmeans'"),
-    "absent CSV": (["evaluate", "triplets", "none.csv", "--method", "tfidf"], 2, "none.csv"),
-    "no summarizer": (["evaluate", "summaries", "x.jsonl"], 2, "at least one --method or --baseline"),
-    "no such job": (["jobs", "cancel", "99"], 2, "99"),
+    "no such command": (["relabel"], "No such command"),
+    "missing option": (["import", "x.txt"], "--corpus"),
+    "no pair": (["triplets", "C", "--set", "profile"], "--set: expected NAME=VALUE"),
+    "no triplets": (["train", "triplets-sen"], "is trained on triplets"),
+    "no models to join": (["train", "triplets-sen-titles"], "is made from fitted models"),
+    "nothing joined yet": (["embed", "C", "--method", "hybrid"], "--model A --model B"),
+    "absent pairs": (["evaluate", "sick", "nowhere", "--method", "mean-vectors"], "nowhere"),
+    "no model yet": (["embed", "C", "--method", "triplets-sen"], "themescope train triplets-sen --triplets SET"),
+    "unknown clusterer": (["evaluate", "scb", "C", "--method", "tfidf", "--clusterer", "kmean"], "'kmeans'"),
+    "absent CSV": (["evaluate", "triplets", "none.csv", "--method", "tfidf"], "none.csv"),
+    "no summarizer": (["evaluate", "summaries", "x.jsonl"], "at least one --method or --baseline"),
+    "no such job": (["jobs", "cancel", "99"], "99"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input(case: str) -> None:
-    args, code, sentence = BAD[case]
+    args, sentence = BAD[case]
     result = call(*args)
-    assert result.exit_code == code
-    assert sentence in result.stderr
-    assert "Traceback" not in result.output
+    assert result.exit_code == 2 and sentence in result.stderr and "Traceback" not in result.output
 
 
-def test_error_as_json() -> None:
+def test_bad_input_as_json() -> None:
     result = call("triplets", "nothing", "--json")
     assert result.exit_code == 2
     assert json.loads(result.stdout)["error"].startswith("There is no corpus")
@@ -207,19 +192,17 @@ def test_what_packages_print_is_kept_out_of_the_result(tmp_path: Path, monkeypat
     assert json.loads(result.stdout)["corpus"] == "C" and "marked dead" in result.stderr
 
 
-def test_summaries_are_those_of_the_commands() -> None:
-    context = click.Context(main)
-    for name, summary in main.commands.items():
-        command = main.resolve_command(context, [name])[1]
-        assert command is not None and command.name == name and not command.hidden
-        assert summary.get_short_help_str(1_000) == command.get_short_help_str(1_000)
-
-
-def test_commands_are_few_and_those_of_jobs_have_the_help_and_limits_of_their_settings() -> None:
+def test_commands_are_few_and_their_summaries_those_of_the_list() -> None:
     context = click.Context(main)
     commands = [main.resolve_command(context, [name])[1] for name in main.list_commands(context)]
+    for command in commands:
+        assert main.commands[command.name].get_short_help_str(1_000) == command.get_short_help_str(1_000)
     inner = [len(one.commands) if isinstance(one, click.Group) else 1 for one in commands]
+    assert set(main.commands) == {command.name for command in commands if not command.hidden}
     assert len(commands) <= 26 and sum(inner) <= 40
+
+
+def test_commands_of_jobs_have_the_help_and_limits_of_their_settings() -> None:
     shown = " ".join(call("triplets", "--help").stdout.split())
     assert "Texts compared with the pivot: sentences or section titles." in shown and "[sentences|titles]" in shown
     for wrong in (("triplets", "C", "--kind", "x"), ("train", "tfidf", "--seed", "-1"), ("map", "C", "--limit", "4")):
@@ -259,27 +242,21 @@ def test_ctrl_c_cancels_and_cleans_up(tmp_path: Path, sqlite_store: Store) -> No
     # Held at its second write: the corpus is made and its first articles are in.
     command = program("import", write_articles(tmp_path, 100), "--corpus", "P", held=("write", 2))
     process = subprocess.Popen(command, env=program_environment(), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: _stored(sqlite_store))
+    wait_for(lambda: stored(sqlite_store, "P"))
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert stderr.strip().endswith("Cancelled.")
-    assert _corpora(sqlite_store) == []
     with sqlite_store.reading() as r:
+        assert r.corpora.list(include_unready=True) == []
         assert [job.status for job in r.jobs.list()] == [JobStatus.CANCELLED]
 
 
-def _stored(store: Store) -> int:
-    with store.reading() as r:
-        return sum(r.corpora.imported_articles(corpus.id) for corpus in r.corpora.list(include_unready=True))
-
-
-def _corpora(store: Store) -> list[str]:
-    with store.reading() as r:
-        return [corpus.name for corpus in r.corpora.list(include_unready=True)]
-
-
-def test_the_demo_is_queued_once_and_only_on_an_empty_store(sqlite_store: Store) -> None:
+def test_the_demo_is_queued_once(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(installation, "_DUMP", "no-such-file")
+        result = call("jobs", "demo")
+    assert result.exit_code == 2 and "pip install 'themescope[demo]'" in result.stderr
     jobs = call_json("jobs", "demo")["jobs"]
     kinds = [job["kind"] for job in jobs]
     assert kinds[0] == "import-corpus"

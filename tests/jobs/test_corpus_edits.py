@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.test_kinds import do
-from tests.jobs.test_placed_waves import MODEL, fill_with_wave, fill_without_wave, write
+from tests.jobs.test_placed_waves import MODEL, fill_with_wave, fill_without_wave, listed, write
 from themescope.core.errors import ConflictError, DataError, UnknownNameError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook.entries import CodebookEntry, change, entry_of
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.records.stored import EditKind, Role
+from themescope.core.records.stored import CorpusEditRecord, EditKind, Role
 from themescope.db import tables as t
 from themescope.db.access import Actor
 from themescope.db.repositories.corpora import Where
@@ -60,6 +60,14 @@ def store(copy_home: CopyHome, home: Path) -> Store:
     return copy_home(home)
 
 
+def remove(store: Store, wave: str = "spring") -> CorpusEditRecord:
+    return corpus_edits.remove_wave(store, corpus_of(store).id, wave, "ann")
+
+
+def undo(store: Store, edit: CorpusEditRecord) -> corpus_edits.Undone:
+    return corpus_edits.undo(store, edit.corpus_id, edit.id, "ann")
+
+
 def opened(store: Store, person: str = "") -> LabellingSession:
     with store.reading() as r:
         (record,) = r.labellings.list()
@@ -90,7 +98,7 @@ def test_a_removed_wave_is_out_of_everything_and_undo_brings_all_of_it_back(stor
         column = next(c for c in r.columns.list(corpus.id) if c.name == "wave")
         run = r.runs.themes()[-1]
         made = provenance_of(r, opened(store).record, state)
-    edit = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    edit = remove(store)
     assert (edit.kind, edit.sentences, edit.labels, edit.person) == (EditKind.WAVE, 50, 10, "ann")
     now, session = corpus_of(store), opened(store)
     assert (now.sentences, now.articles) == (180, 1) and now.report["digest"] != corpus.report["digest"]
@@ -108,7 +116,7 @@ def test_a_removed_wave_is_out_of_everything_and_undo_brings_all_of_it_back(stor
     assert len(found.items) == 10 and not np.isin([match.sentence.id for match in found.items], wave).any()
     words, alike = search.units_about(store, corpus.id, "vaccine OR virus")
     assert len(alike) and not np.isin(alike, [*wave, *words]).any()
-    undone = corpus_edits.undo(store, corpus.id, edit.id, "ann")
+    undone = undo(store, edit)
     assert undone.unassigned == 0 and undone.edit.undone is not None
     assert contents(store) == before
     assert opened(store).partition.to_bytes() == state.to_bytes()
@@ -116,7 +124,7 @@ def test_a_removed_wave_is_out_of_everything_and_undo_brings_all_of_it_back(stor
         again = provenance_of(r, opened(store).record, state)
     assert [again.cells(row) for row in range(len(state.ids))] == [made.cells(row) for row in range(len(state.ids))]
     with pytest.raises(ConflictError, match="undone already"):
-        corpus_edits.undo(store, corpus.id, edit.id, "ann")
+        undo(store, edit)
 
 
 def facts(store: Store) -> dict[str, Any]:
@@ -158,96 +166,79 @@ def test_a_project_with_a_removed_wave_says_what_one_says_that_never_had_it(
     other = Store(Settings.in_folder(make_home(lambda empty: fill_without_wave(empty, tmp_path))))
     never = said(other)
     other.close()
-    before = said(store)
-    corpus = corpus_of(store)
-    edit = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    before, edit = said(store), remove(store)
     now = said(store)
     for fact in never:
         assert now[fact] == never[fact], fact
         assert before[fact] != never[fact] or fact == "search", fact
-    corpus_edits.undo(store, corpus.id, edit.id, "ann")
+    undo(store, edit)
     assert said(store) == before
 
 
 def test_the_name_of_a_removed_wave_can_be_used_again(store: Store, tmp_path: Path) -> None:
-    corpus = corpus_of(store)
-    edit = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    edit = remove(store)
     file = write(tmp_path / "more.csv", ["The tenant left the flat.", "No train came to the station."])
-    args = {"reader": "table", "settings": {"text": "text", "rows": "sentences"}}
-    done = do(store, "append-corpus", corpus="C", files=[file], wave="spring", **args)
+    done = listed(store, "append-corpus", file, wave="spring")
     assert (done["wave"], [w["sentences"] for w in waves_of(corpus_of(store))]) == ("spring", [180, 2])
     with store.reading() as r:
-        column = next(c for c in r.columns.list(corpus.id) if c.name == "wave")
+        column = next(c for c in r.columns.list(edit.corpus_id) if c.name == "wave")
         assert column.about["categories"] == ["wave 1", "spring"] and column.about["counts"] == [1, 1]
     with pytest.raises(ConflictError, match="A wave called 'spring' was added since"):
-        corpus_edits.undo(store, corpus.id, edit.id, "ann")
+        undo(store, edit)
     assert corpus_of(store).sentences == 182
-    again = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
-    corpus_edits.undo(store, corpus.id, edit.id, "ann")
+    again = remove(store)
+    undo(store, edit)
     assert [w["sentences"] for w in waves_of(corpus_of(store))] == [180, 50]
     with pytest.raises(ConflictError):
-        corpus_edits.undo(store, corpus.id, again.id, "ann")
+        undo(store, again)
 
 
-def test_names_of_themes_are_kept_while_a_wave_is_removed(store: Store) -> None:
-    corpus = corpus_of(store)
+def test_names_are_kept_and_labels_whose_code_is_gone_come_back_unassigned_and_counted(store: Store) -> None:
     with store.writing() as w:
         run = w.runs.themes()[-1]
         w.runs.rename_theme(run.id, 0, "Homes")
-    edit = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    edit, session = remove(store), opened(store)
+    session.do(op.merge(session.partition, [1, 2], 2))
     with store.writing() as w:
         kept = w.runs.themes()[-1]
         assert kept.id == run.id and kept.config["themes"][0]["name"] == "Homes" and len(kept.config["themes"]) == 3
         w.runs.rename_theme(run.id, 1, "Trains")
-    corpus_edits.undo(store, corpus.id, edit.id, "ann")
+    undone, partition = undo(store, edit), opened(store).partition
     with store.reading() as r:
         names = [theme["name"] for theme in r.runs.get(run.id).config["themes"]]
-        assert names[:2] == ["Homes", "Trains"] and len(names) == len(run.config["themes"]) > 3
-
-
-def test_labels_whose_cluster_is_gone_come_back_unassigned_and_are_counted(store: Store) -> None:
-    corpus = corpus_of(store)
-    edit = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
-    session = opened(store)
-    session.do(op.merge(session.partition, [1, 2], 2))
-    undone = corpus_edits.undo(store, corpus.id, edit.id, "ann")
-    partition = opened(store).partition
-    with store.reading() as r:
-        wave = r.corpora.sentence_ids(corpus.id, 1)
+        wave = r.corpora.sentence_ids(edit.corpus_id, 1)
+    assert names[:2] == ["Homes", "Trains"] and len(names) == len(run.config["themes"]) > 3
     assert undone.unassigned == 10 and (partition.numbers[partition.rows(wave)] == UNASSIGNED).all()
     assert partition.uncertain[partition.rows(wave[:2])].all() and partition.notes[int(wave[0])] == "a note"
 
 
 def test_removal_is_no_step_of_a_person_and_going_back_does_not_bring_removed_sentences_back(store: Store) -> None:
-    corpus, session = corpus_of(store), opened(store, "ann")
-    before = session.steps[-1].id
-    corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    session = opened(store, "ann")
+    before, edit = session.steps[-1].id, remove(store)
     session.sync()
     assert session.steps[-1].operation == op.OperationKind.WITHDRAW and session.undo_state.undoable == ()
     assert session.undo() is None
     session.back_to(before)
     with store.reading() as r:
-        wave = np.setdiff1d(r.corpora.sentence_ids(corpus.id), session.partition.ids)
+        wave = np.setdiff1d(r.corpora.sentence_ids(edit.corpus_id), session.partition.ids)
     assert len(wave) == 0 and len(session.partition.ids) == 180
     assert len(export_document(store, session.record.id).end().ids) == 180
 
 
 def test_a_wave_can_be_added_after_one_was_removed_and_both_are_there_after_undo(store: Store, tmp_path: Path) -> None:
-    corpus = corpus_of(store)
-    edit = corpus_edits.remove_wave(store, corpus.id, "spring", "")
-    args = {"corpus": "C", "reader": "table", "settings": {"text": "text", "rows": "sentences"}}
+    edit = remove(store)
     file = write(tmp_path / "more.csv", ["The tenant left the flat.", "No train came to the station."])
-    do(store, "append-corpus", files=[file], wave="summer", **args)
+    listed(store, "append-corpus", file, wave="summer")
     placed = do(store, "place-wave", corpus="C")
     assert (placed["wave"], placed["sentences"]) == ("summer", 2)
     with pytest.raises(UnknownNameError, match="spring"):
-        corpus_edits.remove_wave(store, corpus.id, "spring", "")
+        remove(store)
     with pytest.raises(UnknownNameError):
         do(store, "place-wave", corpus="C", wave="spring")
-    corpus_edits.undo(store, corpus.id, edit.id, "")
+    undo(store, edit)
     with store.reading() as r:
-        column = next(c for c in r.columns.list(corpus.id) if c.name == "wave")
-        found = r.columns.values(column, r.corpora.article_ids(corpus.id))
+        column = next(c for c in r.columns.list(edit.corpus_id) if c.name == "wave")
+        found = r.columns.values(column, r.corpora.article_ids(edit.corpus_id))
     assert [column.categories[code] for code in found] == ["wave 1", "spring", "summer"]
     assert column.about["counts"] == [1, 1, 1] and corpus_of(store).sentences == 232
 
@@ -263,7 +254,7 @@ def test_only_articles_of_the_corpus_are_removed_and_some_must_stay(store: Store
     edit = corpus_edits.remove_articles(store, corpus.id, [first], "")
     assert edit.sentences == 180 and edit.articles == 1
     with pytest.raises(DataError, match="Nothing would be left"):
-        corpus_edits.remove_wave(store, corpus.id, "spring", "")
+        remove(store)
 
 
 def test_a_corrected_text_is_found_and_its_article_is_embedded_again(store: Store) -> None:
@@ -279,9 +270,9 @@ def test_a_corrected_text_is_found_and_its_article_is_embedded_again(store: Stor
     assert do(store, "embed", corpus="C", model=MODEL)["embedded"] == 1
     again = corpus_edits.correct_text(store, corpus.id, sentence.id, "Rents are high.", "ann")
     with pytest.raises(ConflictError, match="Undo the later correction first"):
-        corpus_edits.undo(store, corpus.id, edit.id, "ann")
-    corpus_edits.undo(store, corpus.id, again.id, "ann")
-    corpus_edits.undo(store, corpus.id, edit.id, "ann")
+        undo(store, edit)
+    undo(store, again)
+    undo(store, edit)
     with store.reading() as r:
         assert r.corpora.sentences_by_id([sentence.id])[sentence.id] == sentence
     assert corpus_of(store).report["digest"] == corpus.report["digest"]
@@ -302,14 +293,14 @@ def test_whatever_is_edited_undo_in_the_other_order_restores_everything(data: st
             ids = r.corpora.sentence_ids(corpus.id)
         try:
             if edit == "wave":
-                done.append(corpus_edits.remove_wave(store, corpus.id, "spring", ""))
+                done.append(remove(store))
             else:
                 place = data.draw(st.integers(0, len(ids) - 1))
                 done.append(corpus_edits.correct_text(store, corpus.id, int(ids[place]), f"An {edit}.", ""))
         except (UnknownNameError, DataError):  # removed already; the same text
             continue
     for one in reversed(done):
-        corpus_edits.undo(store, corpus.id, one.id, "")
+        undo(store, one)
     assert contents(store) | {"embedding": []} == before and opened(store).partition.to_bytes() == state
 
 
@@ -328,16 +319,14 @@ def test_the_command_lists_edits_and_undoes_them(store: Store, monkeypatch: pyte
     assert "has no article 'x'" in command("--remove-article", "x").output
 
 
-def test_a_bundle_has_the_corpus_as_it_is_now(store: Store, copy_home: CopyHome, tmp_path: Path) -> None:
-    corpus = corpus_of(store)
-    corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
-    state = opened(store).partition
-    file = str(tmp_path / "c.themescope")
+def test_a_bundle_has_the_corpus_as_it_is_now(store: Store, tmp_path: Path) -> None:
+    remove(store)
+    state, file = opened(store).partition, str(tmp_path / "c.themescope")
     do(store, "export-bundle", corpus="C", file=file)
     do(store, "import-bundle", file=file, corpus="D")
     with store.reading() as r:
         other = r.corpora.by_name("D")
-        (record,) = [one for one in r.labellings.list() if one.corpus_id == other.id]
+        (record,) = r.labellings.list(other.id)
         again = r.labellings.snapshot(record.id).partition
     assert (other.sentences, len(again.ids)) == (180, 180)
     assert again.numbers.tolist() == state.numbers.tolist()

@@ -30,16 +30,6 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def workbook(path: Path) -> Path:
-    book = openpyxl.Workbook()
-    book.create_sheet("Answers")
-    for sheet in book.worksheets:
-        for row in (("id", "answer"), (1, f"Trains are full, says {sheet.title}.")):
-            sheet.append(row)
-    book.save(path)
-    return path
-
-
 def run(*words: object) -> tuple[int, str]:
     result = CliRunner().invoke(main, ["import", *map(str, words), "--corpus", "C"])
     return result.exit_code, result.output
@@ -55,23 +45,22 @@ def test_every_file_has_its_reader_and_others_are_listed(sqlite_store: Store, fo
     assert entries["photo.png"].startswith("this is an image")
 
 
-def test_a_file_named_by_itself_stops_the_import(sqlite_store: Store, folder: Path) -> None:
+def test_files_named_by_themselves_and_doubtful_ones_stop_the_import(sqlite_store: Store, folder: Path) -> None:
     code, said = run(folder / "Ada.txt", folder / "photo.png")
     assert code == 2 and "photo.png, byte 0: this is an image" in said
-
-
-def test_a_doubtful_file_stops_the_import_until_a_choice_is_given(sqlite_store: Store, folder: Path) -> None:
-    workbook(folder / "answers.xlsx")
+    book = openpyxl.Workbook()
+    book.create_sheet("Answers")
+    for sheet in book.worksheets:
+        for row in (("id", "answer"), (1, f"Trains are full, says {sheet.title}.")):
+            sheet.append(row)
+    book.save(folder / "answers.xlsx")
     code, said = run(folder)
     assert code == 2 and "answers.xlsx: this workbook has several sheets" in said
     code, said = run(folder, "--sheet", "Answers")
     assert code == 0, said
     with sqlite_store.reading() as r:
-        corpus = r.corpora.by_name("C")
-    assert (
-        corpus.report["by_file"]["answers.xlsx"]["settings"]["sheet"] == "Answers"
-        and "table" in corpus.report["readers"]
-    )
+        report = r.corpora.by_name("C").report
+    assert report["by_file"]["answers.xlsx"]["settings"]["sheet"] == "Answers" and "table" in report["readers"]
 
 
 def test_a_setting_that_no_reader_has_and_an_empty_folder_are_refused(sqlite_store: Store, tmp_path: Path) -> None:

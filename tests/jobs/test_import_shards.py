@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from themescope.core.config import Config
 from themescope.core.errors import ReadError
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.jsonl import Jsonl
-from themescope.core.types import SILENT, Reader, Report
+from themescope.core.types import SILENT, Report
 from themescope.jobs.common import import_shards
 from themescope.jobs.common.import_shards import Parsed, ShardLog, parsed_shards
 from themescope.jobs.executors import LocalConfig, LocalExecutor
@@ -41,9 +42,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def reader_of(path: Path) -> list[tuple[Path, Reader]]:
-    reader: Reader = READERS.build("jsonl", None)
-    return [(path, reader)]
+ONE = LocalExecutor(LocalConfig(1))
 
 
 class Watched(LocalExecutor):
@@ -62,9 +61,8 @@ class Watched(LocalExecutor):
         return super().map(fn, noted(), **options)
 
 
-def parsed(file: Path, folder: Path, stored: int = 0, executor: LocalExecutor | None = None) -> Iterator[Parsed]:
-    executor = executor or LocalExecutor(LocalConfig(1))
-    return parsed_shards(reader_of(file), "en", executor, SILENT, ShardLog(folder), stored)
+def parsed(file: Path, folder: Path, stored: int = 0, executor: LocalExecutor = ONE) -> Iterator[Parsed]:
+    return parsed_shards([(file, READERS.build("jsonl", None))], "en", executor, SILENT, ShardLog(folder), stored)
 
 
 def test_processes_return_the_same_shards_in_order(file: Path, tmp_path: Path) -> None:
@@ -81,9 +79,7 @@ def test_processes_return_the_same_shards_in_order(file: Path, tmp_path: Path) -
 def test_a_reader_without_pieces_is_read_here(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_text("<h1>A</h1><p>It is a town. It is old.</p>", encoding="utf-8")
-    (shard,) = parsed_shards(
-        [(path, READERS.build("html", None))], "en", LocalExecutor(LocalConfig(1)), SILENT, ShardLog(tmp_path), 0
-    )
+    (shard,) = parsed_shards([(path, READERS.build("html", None))], "en", ONE, SILENT, ShardLog(tmp_path), 0)
     assert shard.articles[0].sections[0].paragraphs[0].sentences == ("It is a town.", "It is old.")
 
 
@@ -118,7 +114,7 @@ def test_files_are_read_a_few_shards_ahead(file: Path, tmp_path: Path) -> None:
 
 @settings(max_examples=25)
 @given(begun=st.integers(0, 40), lost=st.integers(0, 70))
-def test_a_resumed_import_parses_only_missing_shards(
+def test_a_resumed_import_parses_missing_shards(
     tmp_path_factory: pytest.TempPathFactory, begun: int, lost: int
 ) -> None:
     folder = tmp_path_factory.mktemp("import")
@@ -136,8 +132,5 @@ def test_a_resumed_import_parses_only_missing_shards(
     assert titles == [f"Town {n}" for n in range(stored, 60)]
     assert [shard.digests for shard in resumed] == [shard.digests for shard in whole]
     assert sum(shard.account.skipped["no text"] for shard in resumed) == 60
-    complete, count = 0, 0
-    for shard in whole[:begun]:
-        count += len(shard.articles)
-        complete += count <= stored
-    assert len(executor.names) == len(whole) - complete
+    counts = np.cumsum([len(shard.articles) for shard in whole[:begun]])
+    assert len(executor.names) == len(whole) - (counts <= stored).sum()

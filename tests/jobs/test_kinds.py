@@ -1,7 +1,6 @@
 """Every kind of job on a small corpus: results, caching, and the sentence that bad input gets."""
 
 import bz2
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,12 @@ import pytest
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
-from themescope.core.errors import ArtifactError, ConfigError, PluginError, ReadError, TrainingError
+from themescope.core.errors import ArtifactError, PluginError, ReadError, TrainingError
 from themescope.core.projection import FittedMap, sample
 from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
 from themescope.db.store import Store
-from themescope.jobs.kinds import JobCard, check_job
-from themescope.jobs.kinds.project import ProjectConfig
+from themescope.jobs.kinds import JobCard
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 
@@ -33,12 +31,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def home_with_corpus(make_home: MakeHome, files: Path) -> Path:
-    return make_home(lambda store: do(store, "import-corpus", files=[str(files)], corpus="C"))
-
-
-@pytest.fixture(scope="module")
-def home_with_model(make_home: MakeHome, files: Path) -> Path:
+def home(make_home: MakeHome, files: Path) -> Path:
     def fill(store: Store) -> None:
         do(store, "import-corpus", files=[str(files)], corpus="C")
         do(store, "build-triplets", corpus="C", name="T")
@@ -49,20 +42,14 @@ def home_with_model(make_home: MakeHome, files: Path) -> Path:
 
 
 @pytest.fixture
-def corpus(copy_home: CopyHome, home_with_corpus: Path) -> Store:
-    """A store with the corpus "C"."""
-    return copy_home(home_with_corpus)
-
-
-@pytest.fixture
-def modelled(copy_home: CopyHome, home_with_model: Path) -> Store:
-    """A store with the corpus "C", triplets, a benchmark over all splits, and a model."""
-    return copy_home(home_with_model)
+def modelled(copy_home: CopyHome, home: Path) -> Store:
+    """A store with the corpus "C", triplets "T", a benchmark "B" over all splits, and a model "M"."""
+    return copy_home(home)
 
 
 class TestImport:
-    def test_counts_and_report(self, corpus: Store, files: Path) -> None:
-        with corpus.reading() as r:
+    def test_counts_and_report(self, modelled: Store, files: Path) -> None:
+        with modelled.reading() as r:
             record = r.corpora.by_name("C")
         assert (record.articles, record.sections, record.sentences) == (30, 30 * 7, 30 * (1 + 6 * 4 * 2))
         assert record.report["files"] == [files.name]
@@ -76,13 +63,13 @@ class TestImport:
         back = do(sqlite_store, "import-corpus", files=[str(other), str(one)], corpus="Y")
         assert ahead["digest"] == back["digest"]
 
-    def test_a_broken_file_leaves_the_store_as_it_was(self, corpus: Store, files: Path, tmp_path: Path) -> None:
+    def test_a_broken_file_leaves_the_store_as_it_was(self, modelled: Store, files: Path, tmp_path: Path) -> None:
         good = write_articles(tmp_path, 200)
         broken = tmp_path / "broken.txt.bz2"
         broken.write_bytes(bz2.compress(good.read_bytes())[:-40])
         with pytest.raises(ReadError, match=r"broken\.txt\.bz2"):
-            do(corpus, "import-corpus", files=[str(good), str(broken)], corpus="New")
-        with corpus.reading() as r:
+            do(modelled, "import-corpus", files=[str(good), str(broken)], corpus="New")
+        with modelled.reading() as r:
             assert [c.name for c in r.corpora.list(include_unready=True)] == ["C"]
             assert r.corpora.count_articles(r.corpora.by_name("C").id) == 30
             (failed,) = r.jobs.list(status=JobStatus.FAILED)
@@ -101,31 +88,23 @@ class TestImport:
 
 
 class TestTriplets:
-    def test_counts_and_cache(self, corpus: Store) -> None:
-        first = do(corpus, "build-triplets", corpus="C", name="T", seed=4)
-        again = do(corpus, "build-triplets", corpus="C", name="other name", seed=4)
-        assert (first["cached"], again["cached"], again["triplets"]) == (False, True, "T")
-        with corpus.reading() as r:
+    def test_counts_kinds_and_cache(self, modelled: Store) -> None:
+        first = do(modelled, "build-triplets", corpus="C", name="S", seed=4)
+        again = do(modelled, "build-triplets", corpus="C", name="other name", seed=4)
+        assert (first["cached"], again["cached"], again["triplets"]) == (False, True, "S")
+        with modelled.reading() as r:
             stored = sum(r.triplets.count(first["triplet_set_id"], split) for split in Split)
         assert stored == first["counts"]["triplets"]["total"] > 100
-
-    def test_only_the_requested_splits(self, corpus: Store) -> None:
-        made = do(corpus, "build-triplets", corpus="C", name="T", splits=["test"])
+        made = do(modelled, "build-triplets", corpus="C", name="titles", kind="titles", splits=["test"])
         assert made["counts"]["triplets"]["train"] == 0 < made["counts"]["triplets"]["test"]
-
-    def test_titles(self, corpus: Store) -> None:
-        made = do(corpus, "build-triplets", corpus="C", name="titles", kind="titles")
-        with corpus.reading() as r:
-            texts = r.triplets.texts(made["triplet_set_id"], Split.TRAIN, limit=1)
+        with modelled.reading() as r:
+            texts = r.triplets.texts(made["triplet_set_id"], Split.TEST, limit=1)
         assert texts.positives[0].startswith("Article ")
 
     def test_triplets_of_ones_own_are_a_set_with_its_sentences(self, sqlite_store: Store, tmp_path: Path) -> None:
-        path = tmp_path / "own.jsonl"
+        path = tmp_path / "own.csv"
         rows = [(f"River {i // 2} floods.", f"River {i // 2} rises {i}.", f"Opera {i} begins.") for i in range(40)]
-        names = "pivot", "positive", "negative"
-        path.write_text(
-            "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows), encoding="utf-8"
-        )
+        path.write_text("\n".join(["pivot,positive,negative", *map(",".join, rows)]), encoding="utf-8")
         made = do(sqlite_store, "import-triplets", file=str(path), name="Own")
         assert made["counts"]["triplets"] == {"train": 32, "validation": 4, "test": 4, "total": 40}
         with sqlite_store.reading() as r:
@@ -137,9 +116,7 @@ class TestTriplets:
         pivots = [{*p.pivots} for p in parts.values()]
         assert not pivots[0] & pivots[1] and not pivots[0] & pivots[2]
 
-    def test_a_training_that_learned_nothing_fails_and_leaves_no_model(
-        self, sqlite_store: Store, tmp_path: Path
-    ) -> None:
+    def test_a_training_that_learned_nothing_leaves_no_model(self, sqlite_store: Store, tmp_path: Path) -> None:
         path = tmp_path / "same.csv"
         path.write_text("pivot,positive,negative\n" + "One.,Two.,Three.\n" * 20, encoding="utf-8")
         do(sqlite_store, "import-triplets", file=str(path), name="Same")
@@ -152,15 +129,7 @@ class TestTriplets:
 
 
 class TestModels:
-    def test_the_same_fit_is_found(self, modelled: Store) -> None:
-        again = do(modelled, "train", method="mean-vectors", name="N", settings=TINY)
-        assert (again["cached"], again["model"]) == (True, "M")
-        other = do(modelled, "train", method="mean-vectors", name="M", settings={"vocabulary_limit": 1000})
-        assert (other["cached"], other["model"]) == (False, "M 2")
-        assert other["renamed"] == "A model called 'M' existed already, so the new one is called 'M 2'."
-        assert "renamed" not in again
-
-    def test_a_saved_model_comes_in_once(self, modelled: Store) -> None:
+    def test_a_saved_model_comes_in_once(self, modelled: Store, tmp_path: Path) -> None:
         with modelled.reading() as r:
             folder = modelled.artifacts.path(r.models.by_name("M").artifact)
         first = do(modelled, "add-model", folder=str(folder), name="saved")
@@ -169,23 +138,12 @@ class TestModels:
         assert "renamed" not in first
         with modelled.reading() as r:
             assert r.models.by_name("saved").method == "mean-vectors"
-
-    def test_no_model_in_the_folder(self, sqlite_store: Store, tmp_path: Path) -> None:
         with pytest.raises(ArtifactError, match=r"has no model\.json"):
-            do(sqlite_store, "add-model", folder=str(tmp_path), name="X")
-
-    def test_embedding_skips_what_is_there(self, modelled: Store) -> None:
-        first, again = (do(modelled, "embed", corpus="C", model="M") for _ in range(2))
-        assert (first["embedded"], first["cached"]) == (30, False)
-        assert (again["embedded"], again["cached"]) == (0, True)
-        with modelled.reading() as r:
-            model, article = r.models.by_name("M"), r.corpora.articles(1, limit=1)[0]
-            block = r.embeddings.get(model.id, [article.id])[article.id]
-        assert block.shape == (article.sentences, 50)
+            do(modelled, "add-model", folder=str(tmp_path), name="X")
 
 
 class TestScores:
-    def test_triplet_accuracy_with_margins(self, modelled: Store) -> None:
+    def test_triplet_accuracy_of_a_set_with_margins_and_of_a_file(self, modelled: Store, tmp_path: Path) -> None:
         first, again = (do(modelled, "evaluate-triplets", model="M", triplets="T") for _ in range(2))
         assert (first["cached"], again["cached"]) == (False, True)
         assert first["scores"] == again["scores"]
@@ -195,16 +153,12 @@ class TestScores:
         assert np.array_equal(ids, rows.ids)
         accuracy = np.where(margins == 0, 0.5, margins > 0).mean()
         assert first["scores"]["triplet accuracy"]["value"] == pytest.approx(accuracy)
-
-    def test_triplets_from_a_file(self, modelled: Store, tmp_path: Path) -> None:
         path = tmp_path / "t.csv"
         path.write_text(
-            "Sentence1,Sentence2,Sentence3\nriver water,water river,music\nstone rock,rock stone,market\n",
-            encoding="utf-8",
+            "Sentence1,Sentence2,Sentence3\nriver water,water river,music\nstone rock,rock stone,market\n", "utf-8"
         )
         result = do(modelled, "evaluate-triplets", model="M", file=str(path))
-        assert result["scores"]["triplet accuracy"]["value"] == 1.0
-        assert result["triplets"] == 2
+        assert (result["scores"]["triplet accuracy"]["value"], result["triplets"]) == (1.0, 2)
 
     def test_clustering_is_scored_by_article_and_in_total(self, modelled: Store) -> None:
         first, again = (do(modelled, "cluster", model="M", clusterer="iclust", benchmark="B") for _ in range(2))
@@ -218,40 +172,19 @@ class TestScores:
         assert {item.article_id: len(item.truth) for item in items} == {a: len(x) for a, x in labels.items()}
         assert np.mean(each) == pytest.approx(first["scores"]["ami"]["value"])
 
-    def test_random_labels_need_no_model(self, modelled: Store) -> None:
+    def test_articles_that_a_model_knows_are_counted_and_random_labels_need_no_model(self, modelled: Store) -> None:
         result = do(modelled, "cluster", clusterer="random", benchmark="B")
         assert abs(result["scores"]["ami"]["value"]) < 0.1
         assert (result["model"], result["articles_seen_in_training"]) == ("", 0)
-
-    def test_articles_that_a_model_knows_are_counted(self, modelled: Store) -> None:
         do(modelled, "train", method="tfidf", name="t", corpus="C", settings={"scope": "corpus"})
         result = do(modelled, "cluster", model="t", clusterer="kmeans", benchmark="B")
         with modelled.reading() as r:
             articles = r.corpora.articles(1, limit=99)
         assert result["articles_seen_in_training"] == sum(a.split is Split.TRAIN for a in articles) > 0
 
-    def test_benchmark_is_found_again(self, modelled: Store) -> None:
-        again = do(modelled, "build-benchmark", corpus="C", name="B2", splits=[split.value for split in Split])
-        assert (again["cached"], again["benchmark"]) == (True, "B")
-
 
 class TestMaps:
-    def test_a_named_map_names_its_model_once(self) -> None:
-        assert ProjectConfig(corpus="C", model="M", name="C by M").title() == "Draw the map “C by M”"
-        assert ProjectConfig(corpus="C", model="M").title() == "Draw the map of “C” by “M”"
-
-    def test_a_sample_says_from_how_many(self, modelled: Store) -> None:
-        settings = {"epochs": 5}
-        first, again = (do(modelled, "project", corpus="C", model="M", limit=80, settings=settings) for _ in range(2))
-        assert (first["points"], first["sampled_from"]) == (80, 30 * 49)
-        assert (first["cached"], again["cached"]) == (False, True)
-        with modelled.reading() as r:
-            ids = r.maps.points(first["map_id"]).sentence_ids
-            assert len(r.corpora.sentences_by_id(ids)) == len(set(ids.tolist())) == 80
-
-    def test_identical_texts_have_one_position_unless_vectors_depend_on_more(
-        self, modelled: Store, tmp_path: Path
-    ) -> None:
+    def test_same_texts_have_one_position_unless_vectors_depend_on_more(self, modelled: Store, tmp_path: Path) -> None:
         path = tmp_path / "answers.txt"
         path.write_text("".join(f"the {word} is near the river\nDo not know\n" for word in "abcdefghijklmnopqrst"))
         do(modelled, "import-list", file=str(path), corpus="answers")
@@ -288,12 +221,7 @@ class TestMaps:
         assert np.isfinite(points).all() and len(np.unique(points[marks], axis=0)) > 900
 
 
-def test_arguments_are_checked_when_a_job_is_queued() -> None:
-    with pytest.raises(ConfigError, match="“Corpus” is missing"):
-        check_job("embed", {"model": "M"})
-
-
-def without_settings(context: object, args) -> dict[str, Any]:  # type: ignore[no-untyped-def]
+def without_settings(context: object, args) -> dict[str, Any]:
     return {}
 
 

@@ -3,20 +3,18 @@
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 
 from tests.homes import CopyHome, MakeHome
+from tests.jobs.test_cli import call_json
+from tests.jobs.test_kinds import do
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.metrics.partition import same_clusters
 from themescope.core.types import Split
 from themescope.db.store import Store
-from themescope.jobs.cli.main import main
-from themescope.jobs.queue.runner import run_here
 
 THEMES = {
     "water": "The river and the lake carry cold water to the sea in {}.",
@@ -26,37 +24,20 @@ THEMES = {
 TINY = {"vocabulary_limit": 20_000}
 
 
-@pytest.fixture
-def claims(tmp_path: Path) -> Path:
-    return write_claims(tmp_path)
-
-
-def write_claims(folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A CSV of sentences of three themes, mixed, with the theme of each."""
-    path = folder / "claims.csv"
+    path = tmp_path_factory.mktemp("files") / "claims.csv"
     rows = [(name, said.format(1900 + i)) for i in range(12) for name, said in THEMES.items()]
     with path.open("w", encoding="utf-8", newline="") as out:
         csv.writer(out).writerows([("motion", "claim"), *rows, ("water", "")])
     return path
 
 
-def do(store: Store, kind: str, /, **args: Any) -> dict[str, Any]:
-    return run_here(store, kind, args, quiet=True)
-
-
-def call(*args: str | Path) -> dict[str, Any]:
-    result = CliRunner().invoke(main, [*map(str, args), "--json"])
-    assert result.exit_code == 0, result.output
-    value: dict[str, Any] = json.loads(result.stdout)
-    return value
-
-
 @pytest.fixture(scope="module")
-def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = write_claims(tmp_path_factory.mktemp("files"))
-
+def home(make_home: MakeHome, claims: Path) -> Path:
     def fill(store: Store) -> None:
-        do(store, "import-list", file=str(path), corpus="L", group="motion")
+        do(store, "import-list", file=str(claims), corpus="L", group="motion")
         do(store, "train", method="mean-vectors", name="M", settings=TINY)
 
     return make_home(fill)
@@ -78,7 +59,7 @@ def test_a_list_becomes_a_corpus(listed: Store) -> None:
     assert record.report["settings"]["section"] == "motion" and article.title == "L"
 
 
-def test_themes_are_found_once(listed: Store) -> None:
+def test_themes_are_found_once_and_go_with_their_corpus(listed: Store) -> None:
     first = do(listed, "find-themes", corpus="L", model="M")
     again = do(listed, "find-themes", corpus="L", model="M")
     assert (first["cached"], again["cached"], again["run_id"]) == (False, True, first["run_id"])
@@ -93,6 +74,9 @@ def test_themes_are_found_once(listed: Store) -> None:
     assert margins.min() > 0
     central = run.config["themes"][0]["central"]
     assert {labels[ids.tolist().index(i)] for i in central} == {0}
+    with listed.writing() as w:
+        w.corpora.delete(w.corpora.by_name("L").id)
+        assert w.runs.labels(run.id) == {}
 
 
 def test_levels_are_results_with_the_names_that_people_gave(listed: Store, tmp_path: Path) -> None:
@@ -170,30 +154,20 @@ def test_mistakes_are_told(listed: Store, claims: Path, tmp_path: Path) -> None:
         assert [c.name for c in r.corpora.list(include_unready=True)] == ["L"]
 
 
-def test_themes_go_with_their_corpus(listed: Store) -> None:
-    run_id = do(listed, "find-themes", corpus="L", model="M")["run_id"]
-    with listed.writing() as w:
-        w.corpora.delete(w.corpora.by_name("L").id)
-        assert w.runs.labels(run_id) == {}
-
-
-@pytest.fixture
-def model(listed: Store, tmp_path: Path) -> str:
-    """The model "M" as a folder."""
-    with listed.reading() as r:
-        return str(listed.artifacts.path(r.models.by_name("M").artifact))
-
-
 @pytest.mark.parametrize("ending", ["npy", "jsonl", "csv", "parquet"])
-def test_vectors_of_a_file(ending: str, claims: Path, model: str) -> None:
-    out = claims.with_name(f"vectors.{ending}")
-    said = call("embed", claims, "--method", model, "--out", out)
+def test_vectors_of_a_file(ending: str, claims: Path, listed: Store, tmp_path: Path) -> None:
+    with listed.reading() as r:
+        model = listed.artifacts.path(r.models.by_name("M").artifact)
+    out = tmp_path / f"vectors.{ending}"
+    said = call_json("embed", claims, "--method", model, "--out", out)
     assert (said["sentences"], said["dim"]) == (36, 50)
-    read = {
-        "npy": lambda: np.load(out, allow_pickle=False),
-        "jsonl": lambda: np.array([json.loads(line)["vector"] for line in out.read_text("utf-8").splitlines()]),
-        "csv": lambda: np.loadtxt(out, delimiter=",", skiprows=1, usecols=range(1, 51), quotechar='"'),
-        "parquet": lambda: np.array(pq.read_table(out)["vector"].to_pylist()),
-    }
-    vectors = read[ending]()
+    match ending:
+        case "npy":
+            vectors = np.load(out, allow_pickle=False)
+        case "jsonl":
+            vectors = np.array([json.loads(line)["vector"] for line in out.read_text("utf-8").splitlines()])
+        case "csv":
+            vectors = np.loadtxt(out, delimiter=",", skiprows=1, usecols=range(1, 51), quotechar='"')
+        case "parquet":
+            vectors = np.array(pq.read_table(out)["vector"].to_pylist())
     assert vectors.shape == (36, 50) and np.isfinite(vectors).all()

@@ -25,7 +25,7 @@ def failing() -> Iterator[logging.LogRecord]:
         yield logging.LogRecord("themescope.jobs.x", logging.ERROR, __file__, 1, "Job %d failed.", (7,), sys.exc_info())
 
 
-def test_a_record_is_one_json_object_per_line() -> None:
+def test_a_record_is_one_json_object_per_line_with_the_job_and_the_person() -> None:
     record = logging.LogRecord("themescope.jobs.x", logging.INFO, __file__, 1, "first\nsecond “%s”", ("ä",), None)
     line = JsonLines("worker").format(record)
     assert "\n" not in line
@@ -34,10 +34,6 @@ def test_a_record_is_one_json_object_per_line() -> None:
     assert (found["level"], found["logger"]) == ("INFO", "themescope.jobs.x")
     assert found["process"].startswith("worker@") and found["time"].endswith("+00:00")
     assert not {"job", "person", "error", "stack"} & set(found)
-
-
-def test_job_and_person_are_named_where_they_are_known() -> None:
-    record = logging.LogRecord("themescope.jobs.x", logging.INFO, __file__, 1, "text", (), None)
     about_person("ada")
     with about_job(12):
         found = json.loads(JsonLines("web").format(record))
@@ -51,14 +47,8 @@ def test_no_message_of_an_exception_is_logged(formatter: logging.Formatter) -> N
     with failing() as record:
         line = formatter.format(record)
     assert SECRET not in line
-    assert "Job 7 failed." in line and "builtins.KeyError" in line and "builtins.ValueError" in line
+    assert "Job 7 failed." in line and 0 < line.index("builtins.KeyError") < line.index("builtins.ValueError")
     assert f"{__file__}:" in line and "failing" in line
-
-
-def test_the_cause_comes_first() -> None:
-    with failing() as record:
-        found = json.loads(JsonLines("worker").format(record))
-    assert found["error"] == ["builtins.KeyError", "builtins.ValueError"]
 
 
 def test_records_of_loggers_with_handlers_of_their_own_come_out_once(caplog: pytest.LogCaptureFixture) -> None:

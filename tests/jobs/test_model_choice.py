@@ -50,13 +50,12 @@ def names(store: Store, shares: dict[str, float], corpus: CorpusRecord, across: 
     return [model.name for model in best_first(store, shares, corpus.id, across=across)]
 
 
-def test_without_a_validated_model_the_default_comes_before_the_newest(store: Store, corpus: CorpusRecord) -> None:
+def test_the_best_validated_model_comes_first_and_without_one_the_default(store: Store, corpus: CorpusRecord) -> None:
+    evaluate(store, corpus, "few", LEAST_ARTICLES - 1, {"newest": 0.9})
+    assert validated(store, corpus.id) == {}
     found = names(store, ENGLISH, corpus)
     assert found[0] == default_models()[0]
     assert found.index("newest") < found.index("good") < found.index("old")
-
-
-def test_the_best_validated_model_comes_first(store: Store, corpus: CorpusRecord) -> None:
     evaluate(store, corpus, "B", LEAST_ARTICLES, {"old": 0.2, "good": 0.4})
     assert names(store, ENGLISH, corpus)[:3] == ["good", "old", default_models()[0]]
 
@@ -67,12 +66,6 @@ def test_vectors_within_the_article_come_last_where_articles_are_compared(store:
     assert found[0] == "newest" and found.index("good") > found.index(default_models()[-1])
 
 
-def test_few_articles_validate_nothing(store: Store, corpus: CorpusRecord) -> None:
-    evaluate(store, corpus, "B", LEAST_ARTICLES - 1, {"newest": 0.9})
-    assert validated(store, corpus.id) == {}
-    assert names(store, ENGLISH, corpus)[0] == default_models()[0]
-
-
 def test_scores_are_compared_on_one_benchmark(store: Store, corpus: CorpusRecord) -> None:
     evaluate(store, corpus, "small", LEAST_ARTICLES, {"old": 0.9})
     evaluate(store, corpus, "large", LEAST_ARTICLES + 1, {"good": 0.4, "newest": 0.3})
@@ -81,7 +74,7 @@ def test_scores_are_compared_on_one_benchmark(store: Store, corpus: CorpusRecord
     assert validated(store, corpus.id) == {ids["good"]: 0.4, ids["newest"]: 0.3}
 
 
-def test_models_for_english_come_last_for_another_language(
+def test_english_models_come_last_elsewhere(
     store: Store, corpus: CorpusRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("themescope.jobs.common.models.lacks_packages", lambda name: False)
@@ -96,9 +89,7 @@ def test_models_for_english_come_last_for_another_language(
     assert finnish[:2] == ["old", "good"] and finnish.index(MANY) > 1
 
 
-def test_a_model_reads_what_all_parts_of_it_read(
-    store: Store, corpus: CorpusRecord, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_reads_what_its_parts_read(store: Store, corpus: CorpusRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     with store.writing() as w:
         many = w.models.add(name=MANY, method=MANY, config={}, seed=0, digest="u", artifact="u")
         both = w.models.add(name="both", method="hybrid", config={}, seed=0, digest="h", artifact="h")

@@ -8,6 +8,7 @@ from threading import Thread
 
 import pytest
 
+from tests.faults.test_database import damage
 from tests.jobs.helpers import wait_for
 from themescope.db.store import Store
 from themescope.jobs.queue.worker import Worker
@@ -53,28 +54,22 @@ def test_a_worker_removes_the_files_of_deleted_models_and_no_others(sqlite_store
     assert sqlite_store.artifacts.has(used) and sqlite_store.artifacts.has(on_its_way)
 
 
-def test_the_doctor_counts_files_of_no_model(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    enter(sqlite_store, put(sqlite_store, "used"))
+def test_the_doctor_tells_files_of_no_model_and_models_with_changed_or_no_files(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifact = put(sqlite_store, "used")
+    enter(sqlite_store, artifact)
     assert told(sqlite_store, monkeypatch) == Examined("model files", "present for every model (1)")
     put(sqlite_store, "unused")
     check = told(sqlite_store, monkeypatch)
     assert not check.problem and "1 without a model" in check.found
-
-
-def test_the_doctor_names_models_without_files(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    artifact = put(sqlite_store, "used")
-    enter(sqlite_store, artifact)
-    shutil.rmtree(sqlite_store.artifacts.path(artifact))
-    check = told(sqlite_store, monkeypatch)
-    assert check.problem and "missing for M" in check.found
-
-
-def test_the_doctor_names_models_with_changed_files(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    artifact = put(sqlite_store, "used")
-    enter(sqlite_store, artifact)
-    (sqlite_store.artifacts.path(artifact) / "weights").write_text("usee", encoding="utf-8")
+    folder = sqlite_store.artifacts.path(artifact)
+    (folder / "weights").write_text("usee", encoding="utf-8")
     check = told(sqlite_store, monkeypatch)
     assert check.problem and "changed or damaged for M" in check.found
+    shutil.rmtree(folder)
+    check = told(sqlite_store, monkeypatch)
+    assert check.problem and "missing for M" in check.found
 
 
 def test_the_doctor_finds_a_damaged_page(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,10 +77,6 @@ def test_the_doctor_finds_a_damaged_page(sqlite_store: Store, monkeypatch: pytes
         for number in range(200):
             w.jobs.add("toy", f"{number} {'x' * 200}", {})
     sqlite_store.close()
-    path = sqlite_store.settings.home / "themescope.db"
-    content = bytearray(path.read_bytes())
-    at = content.index(b"100 xxx") // 4096 * 4096
-    content[at : at + 100] = b"\xff" * 100
-    path.write_bytes(content)
+    damage(sqlite_store.settings.home / "themescope.db", b"100 xxx")
     check = told(sqlite_store, monkeypatch, "store")
     assert check.problem and "damaged" in check.found

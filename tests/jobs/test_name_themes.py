@@ -3,7 +3,7 @@
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from themescope.jobs.common.language_models import LONGEST_ANSWER, Endpoint, agr
 from themescope.jobs.kinds.themes import restored
 from themescope.jobs.queue.runner import run_here
 
+Ask = Callable[..., dict[str, Any]]
 pytestmark = pytest.mark.usefixtures("short_pauses")
 KEY = "sk-never-shown"
 THEMES = {
@@ -45,11 +46,10 @@ def result(sqlite_store: Store) -> RunRecord:
         ids = w.corpora.sentence_ids(corpus.id)
         (article,) = w.corpora.articles(corpus.id)
         words = (["river", "sea"], ["taxes", "market"], ["singer", "concert"])
-        themes = [
-            {"name": " · ".join(own), "words": own, "size": int((labels == c).sum()),
-             "central": ids[labels == c].tolist()}
-            for c, own in enumerate(words)
-        ]  # fmt: skip
+        themes = []
+        for number, own in enumerate(words):
+            members = ids[labels == number].tolist()
+            themes.append({"name": " · ".join(own), "words": own, "size": len(members), "central": members})
         return w.runs.add(
             kind="themes",
             digest="r",
@@ -62,7 +62,7 @@ def result(sqlite_store: Store) -> RunRecord:
 
 
 @pytest.fixture
-def ask(sqlite_store: Store, result: RunRecord) -> Callable[..., dict[str, Any]]:
+def ask(sqlite_store: Store, result: RunRecord) -> Ask:
     """Run the job against a server with the agreement of a person."""
 
     def run(server: Server | str, **changed: Any) -> dict[str, Any]:
@@ -88,10 +88,14 @@ def good(request: Request) -> None:
     request.say(json.dumps({"name": f"About the {word}", "description": f"It is about the {word}."}))
 
 
-def test_names_and_descriptions_are_stored(sqlite_store: Store, result: RunRecord, ask: Callable[..., Any]) -> None:
+def test_names_and_descriptions_are_asked_for_and_stored(sqlite_store: Store, result: RunRecord, ask: Ask) -> None:
     with language_model_server(good) as server:
         found = ask(server)
     assert found["named"] == 3 and found["endpoint"] == f"{server.url}/v1/chat/completions"
+    request = server.requests[0]
+    assert request.path == "/v1/chat/completions" and request.headers["Authorization"] == f"Bearer {KEY}"
+    assert request.payload["model"] == "tiny" and request.payload["response_format"] == {"type": "json_object"}
+    assert [message["role"] for message in request.payload["messages"]] == ["system", "user"]
     themes = themes_of(sqlite_store, result)
     assert [theme["name"] for theme in themes] == ["About the river", "About the taxes", "About the singer"]
     assert themes[0]["description"] == "It is about the river." and themes[0]["default_name"] == "river · sea"
@@ -99,32 +103,15 @@ def test_names_and_descriptions_are_stored(sqlite_store: Store, result: RunRecor
         assert restored(r.runs.get(result.id).config["themes"]) == result.config["themes"]
 
 
-def test_the_protocol(ask: Callable[..., Any]) -> None:
+def test_only_the_chosen_themes_are_sent_as_data_and_renamed(sqlite_store: Store, result: RunRecord, ask: Ask) -> None:
     with language_model_server(good) as server:
-        ask(server)
-    request = server.requests[0]
-    assert request.path == "/v1/chat/completions" and request.headers["Authorization"] == f"Bearer {KEY}"
-    assert request.payload["model"] == "tiny" and request.payload["response_format"] == {"type": "json_object"}
-    assert [message["role"] for message in request.payload["messages"]] == ["system", "user"]
-
-
-def test_only_the_chosen_themes_are_sent_and_renamed(
-    sqlite_store: Store, result: RunRecord, ask: Callable[..., Any]
-) -> None:
-    with language_model_server(good) as server:
-        assert [row["number"] for row in ask(server, numbers=[1])["names"]] == [1]
-    assert len(server.requests) == 1 and "Taxes" in server.requests[0].user and "river" not in server.requests[0].user
-    names = [theme["name"] for theme in themes_of(sqlite_store, result)]
-    assert names == ["river · sea", "About the taxes", "singer · concert"]
-
-
-def test_the_sentences_are_data(ask: Callable[..., Any]) -> None:
-    with language_model_server(good) as server:
-        ask(server, numbers=[2])
+        assert [row["number"] for row in ask(server, numbers=[2])["names"]] == [2]
     (request,) = server.requests
     lines = request.user.splitlines()
-    assert json.dumps(INJECTION) in lines
+    assert "concert" in request.user and "river" not in request.user and json.dumps(INJECTION) in lines
     assert all(isinstance(json.loads(line), str) for line in lines[2:])
+    names = [theme["name"] for theme in themes_of(sqlite_store, result)]
+    assert names == ["river · sea", "taxes · market", "About the singer"]
 
 
 def drip(request: Request) -> None:
@@ -183,7 +170,7 @@ MISBEHAVIOURS: dict[str, tuple[Callable[[Request], None], str]] = {
 
 @pytest.mark.parametrize("case", MISBEHAVIOURS)
 def test_bad_answers_leave_the_names_and_say_why(
-    case: str, sqlite_store: Store, result: RunRecord, ask: Callable[..., Any], caplog: pytest.LogCaptureFixture
+    case: str, sqlite_store: Store, result: RunRecord, ask: Ask, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     reply, reason = MISBEHAVIOURS[case]
@@ -194,17 +181,12 @@ def test_bad_answers_leave_the_names_and_say_why(
     assert reason in row["reason"], row
     theme = themes_of(sqlite_store, result)[0]
     assert theme["name"] == "river · sea" and reason in theme["naming"]["reason"]
+    if reason == "shares no word":
+        assert found["unsupported"] == 1 and theme["naming"]["state"] == "unsupported" and theme["naming"]["suggestion"]
     assert KEY not in caplog.text and KEY not in json.dumps(found)
 
 
-def test_an_unsupported_name_is_a_suggestion(sqlite_store: Store, result: RunRecord, ask: Callable[..., Any]) -> None:
-    with language_model_server(lambda r: r.say('{"name": "Quantum chromodynamics"}')) as server:
-        assert ask(server, numbers=[0])["unsupported"] == 1
-    naming = themes_of(sqlite_store, result)[0]["naming"]
-    assert naming["suggestion"] == "Quantum chromodynamics" and naming["state"] == "unsupported"
-
-
-def test_the_same_name_for_all_is_asked_again_once_and_made_unique(ask: Callable[..., Any]) -> None:
+def test_the_same_name_for_all_is_asked_again_once_and_made_unique(ask: Ask) -> None:
     name = "River, taxes and singer"
     with language_model_server(lambda r: r.say(json.dumps({"name": name}))) as server:
         found = ask(server)
@@ -222,12 +204,12 @@ def test_the_same_name_for_all_is_asked_again_once_and_made_unique(ask: Callable
         "River and sea.",
     ],
 )
-def test_an_answer_need_not_be_json(content: str, ask: Callable[..., Any]) -> None:
+def test_an_answer_need_not_be_json(content: str, ask: Ask) -> None:
     with language_model_server(lambda r: r.say(content)) as server:
         assert ask(server, numbers=[0])["names"][0]["name"] == "River and sea"
 
 
-def test_errors_that_pass_are_asked_again(ask: Callable[..., Any]) -> None:
+def test_errors_that_pass_are_asked_again(ask: Ask) -> None:
     def reply(request: Request) -> None:
         good(request) if request.number else request.send(b"", 503, Retry_After="0")
 
@@ -236,7 +218,7 @@ def test_errors_that_pass_are_asked_again(ask: Callable[..., Any]) -> None:
     assert len(server.requests) == 2
 
 
-def test_a_server_without_structured_answers_is_asked_without_them(ask: Callable[..., Any]) -> None:
+def test_a_server_without_structured_answers_is_asked_without_them(ask: Ask) -> None:
     def reply(request: Request) -> None:
         request.send(b"{}", 400) if "response_format" in request.payload else good(request)
 
@@ -245,18 +227,11 @@ def test_a_server_without_structured_answers_is_asked_without_them(ask: Callable
     assert ["response_format" in r.payload for r in server.requests] == [True, False, False, False]
 
 
-def test_no_further_requests_after_a_fatal_answer(ask: Callable[..., Any]) -> None:
+def test_no_further_requests_after_a_fatal_answer(ask: Ask) -> None:
     with language_model_server(lambda r: r.send(b"{}", 401)) as server:
         found = ask(server, parallel=1)
     assert found["kept"] == 3 and len(server.requests) == 1
     assert "not asked, because a request failed" in found["names"][2]["reason"]
-
-
-def test_without_a_server_the_job_ends(ask: Callable[..., Any]) -> None:
-    with language_model_server(good) as server:
-        gone = server.url
-    found = ask(gone)
-    assert found["kept"] == 3 and "connection failed" in found["names"][0]["reason"]
 
 
 @pytest.mark.parametrize(
@@ -269,14 +244,14 @@ def test_without_a_server_the_job_ends(ask: Callable[..., Any]) -> None:
     ],
 )
 def test_nothing_is_sent_without_agreement(
-    changed: dict[str, Any], error: type[Exception], message: str, ask: Callable[..., Any]
+    changed: dict[str, Any], error: type[Exception], message: str, ask: Ask
 ) -> None:
     with language_model_server(good) as server, pytest.raises(error, match=re.escape(message)):
         ask(server, **changed)
     assert server.requests == []
 
 
-def test_cancelling_ends_a_hanging_request(ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelling_ends_a_hanging_request(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     def progress(self: Any, done: float, total: float, message: str = "") -> None:
         if server.requests:
             raise Cancelled
@@ -286,15 +261,8 @@ def test_cancelling_ends_a_hanging_request(ask: Callable[..., Any], monkeypatch:
         ask(server, numbers=[0])
 
 
-@pytest.fixture
-def kept_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[None]:
-    """Attempts of one job: the same checkpoint folder for every run."""
+def test_a_resumed_job_asks_only_for_what_is_missing(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("themescope.jobs.common.job.JobContext.checkpoint_folder", lambda self: tmp_path)
-    yield
-
-
-@pytest.mark.usefixtures("kept_answers")
-def test_a_resumed_job_asks_only_for_what_is_missing(ask: Callable[..., Any]) -> None:
     with language_model_server(good) as server:
         ask(server, numbers=[0])
         ask(server)

@@ -1,7 +1,6 @@
 """A wave is placed: vectors, points and predicted codes for its sentences alone; what is stored stays as it is."""
 
 import csv
-import gzip
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -47,8 +46,9 @@ def write(path: Path, texts: list[str]) -> str:
     return str(path)
 
 
-def listed(store: Store, kind: str, file: str, **args: Any) -> None:
-    do(store, kind, files=[file], corpus="C", reader="table", settings={"text": "text", "rows": "sentences"}, **args)
+def listed(store: Store, kind: str, file: str, **args: Any) -> dict[str, Any]:
+    settings = {"text": "text", "rows": "sentences"}
+    return do(store, kind, files=[file], corpus="C", reader="table", settings=settings, **args)
 
 
 def begin(store: Store) -> LabellingSession:
@@ -91,7 +91,9 @@ def wave_of(store: Store) -> Ids:
         return r.corpora.sentence_ids(r.corpora.by_name("C").id, 1)
 
 
-def test_only_the_wave_is_computed_and_the_old_stays_byte_by_byte(copy_home: CopyHome, home: Path) -> None:
+def test_only_the_wave_is_computed_and_the_old_stays_byte_by_byte(
+    copy_home: CopyHome, home: Path, tmp_path: Path
+) -> None:
     store = copy_home(home)
     before, ids = stored(store), wave_of(store)
     with store.reading() as r:
@@ -112,20 +114,37 @@ def test_only_the_wave_is_computed_and_the_old_stays_byte_by_byte(copy_home: Cop
     assert placed.sampled_from == record.sampled_from + 50 and np.isfinite(points.points).all()
     again = do(store, "place-wave", corpus="C", wave="spring")
     assert (again["embedded"], again["maps"][0]["points"]) == (0, 0)
+    with pytest.raises(UnknownNameError, match="spring"):
+        do(store, "place-wave", corpus="C", wave="sprung")
+    file = write(tmp_path / "other.csv", ["One sentence.", "Another one."])
+    do(store, "import-corpus", files=[file], corpus="D", reader="table", settings={"text": "text"})
+    with pytest.raises(DataError, match="No wave was added"):
+        do(store, "place-wave", corpus="D")
 
 
-def test_a_text_of_the_map_keeps_its_point_also_if_the_layout_was_fitted_on_others(
+def test_a_second_wave_changes_no_byte_and_a_text_of_the_map_keeps_its_point(
     copy_home: CopyHome, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """Also if the layout was fitted on other texts."""
     store, drawn = copy_home(home), projection.sample
     do(store, "place-wave", corpus="C")
     old = sentences(THEMES["Trains"], 60, 0)
+    before = stored(store)
+    with store.reading() as r:
+        (record,) = r.maps.list()
+        first = r.maps.points(record.id)
     listed(store, "append-corpus", write(tmp_path / "old.csv", old), wave="again", duplicates="keep")
     monkeypatch.setattr(projection, "sample", lambda n, most, seed: drawn(n, min(most, 60), seed))
-    do(store, "place-wave", corpus="C")
+    result = do(store, "place-wave", corpus="C")
+    assert (result["embedded"], result["maps"][0]["points"], result["labellings"][0]["predicted"]) == (1, 60, 60)
+    after = stored(store)
+    for table in set(before) - {"map"}:
+        assert set(map(repr, before[table])) <= set(map(repr, after[table])), table
     with store.reading() as r:
-        placed = r.maps.points(r.maps.list()[0].id)
+        placed = r.maps.points(record.id)
         known = r.corpora.sentences_by_id(placed.sentence_ids)
+    assert placed.points.tobytes().startswith(first.points.tobytes())
+    assert placed.sentence_ids.tobytes().startswith(first.sentence_ids.tobytes())
     texts = [known[int(id)].text for id in placed.sentence_ids]
     assert len(texts) - len(set(texts)) == len(old)
     assert len({(text, *point) for text, point in zip(texts, placed.points.tolist(), strict=True)}) == len(set(texts))
@@ -204,18 +223,9 @@ def test_a_later_clustering_continues_the_themes_that_it_finds_again(copy_home: 
     assert do(store, "find-themes", corpus="C", model=MODEL, settings={"k": 4, "subsamples": 1})["cached"]
 
 
-def test_labellings_that_cannot_be_predicted_are_named_with_the_reason(copy_home: CopyHome, home: Path) -> None:
-    store = copy_home(home)
-    with store.reading() as r:
-        corpus = r.corpora.by_name("C")
-    starts.begin(store, NewLabelling(corpus.id, "empty", ""), starts.from_nothing)
-    starts.begin(store, NewLabelling(corpus.id, "blind", "", blind=True), starts.from_nothing)
-    result = do(store, "place-wave", corpus="C")
-    assert [one["labelling"] for one in result["labellings"]] == ["mine"]
-    assert "two themes" in result["left_out"]["empty"] and "Blind" in result["left_out"]["blind"]
-
-
-def test_sentences_that_have_codes_are_not_predicted_again(copy_home: CopyHome, home: Path) -> None:
+def test_sentences_with_codes_are_not_predicted_and_labellings_that_cannot_be_are_named_with_the_reason(
+    copy_home: CopyHome, home: Path
+) -> None:
     store = copy_home(home)
     with store.reading() as r:
         (labelling,) = r.labellings.list()
@@ -223,53 +233,12 @@ def test_sentences_that_have_codes_are_not_predicted_again(copy_home: CopyHome, 
     session.extend()
     placed = wave_of(store)[:7]
     session.do(op.assign(session.partition, placed, 1))
-    do(store, "place-wave", corpus="C")
+    starts.begin(store, NewLabelling(labelling.corpus_id, "empty", ""), starts.from_nothing)
+    starts.begin(store, NewLabelling(labelling.corpus_id, "blind", "", blind=True), starts.from_nothing)
+    result = do(store, "place-wave", corpus="C")
+    assert [one["labelling"] for one in result["labellings"]] == ["mine"]
+    assert "two themes" in result["left_out"]["empty"] and "Blind" in result["left_out"]["blind"]
     with store.reading() as r:
         ids, _ = r.predictions.values(r.predictions.list(labelling.id)[0].id)
     assert set(ids.tolist()) == set(wave_of(store).tolist()) - set(placed.tolist())
     assert (session.partition.numbers == UNASSIGNED).sum() == len(ids)
-
-
-def test_two_waves_of_real_sentences_change_no_byte(sqlite_store: Store, shared_data: Path, tmp_path: Path) -> None:
-    with gzip.open(shared_data / "debater-claims-evidence" / "claims.tsv.gz", "rt", encoding="utf-8") as lines:
-        claims = list(dict.fromkeys(line.split("\t")[2].strip() for line in list(lines)[1:]))
-    order = np.random.default_rng(0).permutation(len(claims))[:2_100]
-    parts = [[claims[i] for i in part] for part in np.split(order, (1_500, 1_800))]
-    store = sqlite_store
-    listed(store, "import-corpus", write(tmp_path / "claims.csv", parts[0]))
-    do(store, "embed", corpus="C", model=MODEL)
-    run = do(store, "find-themes", corpus="C", model=MODEL, settings={"subsamples": 1})
-    do(store, "project", corpus="C", model=MODEL, settings={"epochs": 20})
-    with store.reading() as r:
-        corpus = r.corpora.by_name("C")
-    record = starts.begin(store, NewLabelling(corpus.id, "mine", ""), starts.from_themes(run["run_id"]))
-    session = LabellingSession(store, record.id, "")
-    session.do(op.rename(session.partition, 1, "Corrected"))
-    session.do(op.assign(session.partition, session.partition.ids[:9], 1))
-    for number, part in enumerate(parts[1:], start=2):
-        before = stored(store)
-        with store.reading() as r:
-            (record_of_map,) = r.maps.list()
-            points, state = r.maps.points(record_of_map.id), r.labellings.snapshot(record.id).partition
-        listed(store, "append-corpus", write(tmp_path / f"{number}.csv", part), wave=f"wave {number}")
-        result = do(store, "place-wave", corpus="C")
-        assert result["embedded"] == 1 and result["maps"][0]["points"] == 300 == result["labellings"][0]["predicted"]
-        after = stored(store)
-        for table in set(before) - {"map"}:
-            assert set(map(repr, before[table])) <= set(map(repr, after[table])), table
-        with store.reading() as r:
-            placed = r.maps.points(record_of_map.id)
-            assert r.labellings.snapshot(record.id).partition.to_bytes() == state.to_bytes()
-        assert placed.points.tobytes().startswith(points.points.tobytes())
-        assert placed.sentence_ids.tobytes().startswith(points.sentence_ids.tobytes())
-
-
-def test_a_wave_must_exist(copy_home: CopyHome, home: Path) -> None:
-    store = copy_home(home)
-    with pytest.raises(UnknownNameError, match="spring"):
-        do(store, "place-wave", corpus="C", wave="sprung")
-    listed_file = home.parent / "other.csv"
-    write(listed_file, ["One sentence.", "Another one."])
-    do(store, "import-corpus", files=[str(listed_file)], corpus="D", reader="table", settings={"text": "text"})
-    with pytest.raises(DataError, match="No wave was added"):
-        do(store, "place-wave", corpus="D")

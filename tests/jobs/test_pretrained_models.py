@@ -5,11 +5,9 @@ import json
 import lzma
 import re
 import shutil
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +17,7 @@ import themescope
 from tests.core.test_theme_finding import LIST, ONE_SUBJECT
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import WORDS, write_articles
+from tests.jobs.test_cli import call_json as call
 from tests.jobs.test_kinds import do
 from themescope.core.errors import ArtifactError, ConflictError, UnknownNameError
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
@@ -30,7 +29,6 @@ from themescope.core.types import SILENT, Sentence, Split, split_of_title
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.models import NOT_STORED, add_model, find_model, selectable_models
-from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.installation import demo_dump
 
 DEFAULT_MODEL = default_model()
@@ -45,40 +43,20 @@ READABLE = pytest.mark.parametrize(
 TOPICS = ("The army lost the battle near the river.", "Her second album reached the top of the charts.")
 
 
-def test_there_is_one() -> None:
-    assert MODELS
+EVERY = pytest.mark.parametrize("folder", MODELS, ids=lambda folder: folder.name)
 
 
-@pytest.fixture(params=MODELS, ids=lambda folder: folder.name)
-def folder(request: pytest.FixtureRequest) -> Path:
-    chosen: Path = request.param
-    return chosen
-
-
+@EVERY
 def test_it_has_a_card(folder: Path) -> None:
     card = (folder / "README.md").read_text("utf-8")
-    trained = (
-        ("themescope train", "CC BY-SA", "triplet accuracy")
-        if folder in OURS and (folder / "training.json").is_file()
-        else ()
-    )
-    for needed in ("## Use and limits", "## Licences", *trained):
-        assert needed in card
+    needed = ["## Use and limits", "## Licences"]
+    if folder in OURS and (folder / "training.json").is_file():
+        needed += ["themescope train", "CC BY-SA", "triplet accuracy"]
+    assert [text for text in needed if text not in card] == []
 
 
 @READABLE
-def test_its_card_states_its_dimensions(folder: Path) -> None:
-    stated = re.search(r"([\d,]+) dimensions", (folder / "README.md").read_text("utf-8"))
-    fitted, _ = load_model(folder)
-    assert stated and int(stated[1].replace(",", "")) == fitted.embed([Sentence(TOPICS[0])]).shape[1]
-
-
-def test_together_they_are_small() -> None:
-    assert sum(file.stat().st_size for folder in MODELS for file in folder.iterdir()) <= 35e6
-
-
-@READABLE
-def test_it_tells_themes_apart(folder: Path) -> None:
+def test_it_tells_themes_apart_in_the_dimensions_of_its_card(folder: Path) -> None:
     fitted, _ = load_model(folder)
     war, music = TOPICS
     texts = [war, "Two regiments were sent to defend the town against the invasion.", music]
@@ -86,8 +64,11 @@ def test_it_tells_themes_apart(folder: Path) -> None:
     assert np.isfinite(vectors).all()
     near, far = fitted.distances(vectors[[0, 0]], vectors[[1, 2]])
     assert near < far
+    stated = re.search(r"([\d,]+) dimensions", (folder / "README.md").read_text("utf-8"))
+    assert stated and int(stated[1].replace(",", "")) == vectors.shape[1]
 
 
+@EVERY
 def test_no_article_of_the_demo_was_in_its_training(folder: Path) -> None:
     info, reader = read_info(folder), READERS.build("mediawiki-dump")
     titles = [article.title for article in reader.read(demo_dump(), SILENT)]
@@ -98,13 +79,11 @@ def test_no_article_of_the_demo_was_in_its_training(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def titles(shared_data: Path) -> list[str]:
     """The titles of all articles that models could have been trained on; the text after a title is not read."""
-    files = [*shared_data.glob("wikipedia/articles/*.jsonl.xz"), *shared_data.glob("wikipedia-more/*.jsonl.xz")]
-    return [json.loads(line[: line.index(', "source"')] + "}")["title"] for file in files for line in lines_of(file)]
-
-
-def lines_of(file: Path) -> Iterator[str]:
-    with lzma.open(file, "rt", encoding="utf-8") as lines:
-        yield from lines
+    found = []
+    for file in (*shared_data.glob("wikipedia/articles/*.jsonl.xz"), *shared_data.glob("wikipedia-more/*.jsonl.xz")):
+        with lzma.open(file, "rt", encoding="utf-8") as lines:
+            found += [json.loads(line[: line.index(', "source"')] + "}")["title"] for line in lines]
+    return found
 
 
 @pytest.mark.slow  # all titles of Wikipedia are unpacked; the answer changes with the files of models only
@@ -147,9 +126,7 @@ def test_a_conflict_with_something_else_is_told(sqlite_store: Store, monkeypatch
 
 
 @pytest.mark.parametrize("texts", [LIST, ONE_SUBJECT], ids=["list", "one subject"])
-def test_themes_of_a_stored_list_are_those_of_the_library(
-    sqlite_store: Store, tmp_path: Path, texts: list[str]
-) -> None:
+def test_themes_of_a_stored_list_are_as_of_the_library(sqlite_store: Store, tmp_path: Path, texts: list[str]) -> None:
     """Both choose the encoder by the kind of the texts; stored vectors have fewer digits."""
     pytest.importorskip("transformers")
     file = tmp_path / "list.txt"
@@ -168,57 +145,47 @@ def test_themes_of_a_stored_list_are_those_of_the_library(
 METHOD = read_info(pretrained_folders()[DEFAULT_MODEL])["method"]
 
 
-def call(*args: str | Path) -> dict[str, Any]:
-    result = CliRunner().invoke(main, [*map(str, args), "--json"])
-    assert result.exit_code == 0, result.output
-    value: dict[str, Any] = json.loads(result.stdout)
-    return value
-
-
 @pytest.fixture(scope="module")
 def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = write_articles(tmp_path_factory.mktemp("files"), 8, sections=5, paragraphs=2)
 
     def fill(store: Store) -> None:
-        for kind, args in (
-            ("import-corpus", {"files": [str(path)], "corpus": "C"}),
-            ("build-triplets", {"corpus": "C", "name": "T", "rules": {"min_tokens": 3}}),
-            ("build-benchmark", {"corpus": "C", "name": "B", "splits": [split.value for split in Split]}),
-        ):
-            run_here(store, kind, args, quiet=True)
+        do(store, "import-corpus", files=[str(path)], corpus="C")
+        do(store, "build-triplets", corpus="C", name="T", rules={"min_tokens": 3})
 
     return make_home(fill)
 
 
 @pytest.fixture
 def store(copy_home: CopyHome, home: Path) -> Store:
-    """A store with a corpus "C", triplets "T" and a benchmark "B", but without any model."""
+    """A store with a corpus "C" and triplets "T", but without any model."""
     return copy_home(home)
 
 
-@pytest.fixture
-def lines(tmp_path: Path) -> Path:
-    path = tmp_path / "lines.txt"
-    path.write_text("\n".join(f"The {word} was seen near the river." for word in WORDS), encoding="utf-8")
-    return path
-
-
-def test_pretrained_models_are_listed_before_and_after_their_first_use(sqlite_store: Store) -> None:
+def test_pretrained_models_are_listed_and_found_by_name_before_and_after_their_first_use(store: Store) -> None:
+    """Pages queue jobs with the name that they show."""
     row = call("list", "models")["models"][0]
     assert (row["name"], row["method"], row["pretrained"], row["created"]) == (DEFAULT_MODEL, METHOD, True, "")
-    find_model(sqlite_store, DEFAULT)
+    shown = selectable_models(store)[0]
+    assert (shown.name, shown.id) == (DEFAULT_MODEL, NOT_STORED)
+    assert do(store, "embed", corpus="C", model=shown.name)["embedded"] == 8
+    shown = selectable_models(store)[0]
+    assert shown == find_model(store, DEFAULT) and shown.id != NOT_STORED
     row = call("list", "models")["models"][0]
     assert (row["name"], row["pretrained"]) == (DEFAULT_MODEL, True) and row["created"]
 
 
-def test_it_is_exported_and_built_upon(store: Store, tmp_path: Path) -> None:
+def test_it_is_exported_built_upon_and_used_by_the_path_of_its_folder(store: Store, tmp_path: Path) -> None:
     assert call("export", "model", DEFAULT, tmp_path / "out")["model"] == DEFAULT_MODEL
+    assert call("evaluate", "triplets", "T", "--method", tmp_path / "out")["rows"][0]["model"] == "out"
     call("train", "hybrid", "--model", DEFAULT, "--corpus", "C", "--name", "H")
     with store.reading() as r:
-        assert {m.name for m in r.models.list()} == {DEFAULT_MODEL, "H"}
+        assert {m.name for m in r.models.list()} >= {DEFAULT_MODEL, "H"}
 
 
-def test_files_are_embedded_searched_and_clustered_by_any_of_its_names(lines: Path) -> None:
+def test_files_are_embedded_searched_and_clustered_by_any_of_its_names(tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("\n".join(f"The {word} was seen near the river." for word in WORDS), encoding="utf-8")
     call("embed", lines, "--method", DEFAULT, "--out", lines.with_suffix(".npy"))
     expected = themescope.load(DEFAULT).encode(lines.read_text("utf-8").splitlines())
     np.testing.assert_allclose(np.load(lines.with_suffix(".npy")), expected, atol=1e-5)
@@ -227,15 +194,6 @@ def test_files_are_embedded_searched_and_clustered_by_any_of_its_names(lines: Pa
     found = call("cluster", lines, "--method", DEFAULT_MODEL, "--k", "2")
     with Path(found["file"]).open(encoding="utf-8", newline="") as stream:
         assert len(list(csv.DictReader(stream))) == len(WORDS)
-
-
-def test_jobs_find_it_by_name(store: Store) -> None:
-    """Pages queue jobs with the name that they show."""
-    shown = selectable_models(store)[0]
-    assert (shown.name, shown.id) == (DEFAULT_MODEL, NOT_STORED)
-    assert run_here(store, "embed", {"corpus": "C", "model": shown.name}, quiet=True)["embedded"] == 8
-    shown = selectable_models(store)[0]
-    assert shown == find_model(store, DEFAULT) and shown.id != NOT_STORED
 
 
 def test_similar_reads_the_vectors_that_are_stored(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,35 +206,23 @@ def test_similar_reads_the_vectors_that_are_stored(store: Store, monkeypatch: py
     assert call("similar", text, "--in", "C", "--top", "1")["nearest"] == [{"cosine": 1.0, "sentence": text}]
 
 
-def test_one_that_was_added_under_another_name_is_found(store: Store) -> None:
-    run_here(store, "add-model", {"folder": str(pretrained_folders()[DEFAULT_MODEL]), "name": "ours"}, quiet=True)
-    assert find_model(store, DEFAULT).name == "ours"
+def test_one_that_was_added_under_another_name_is_found_and_hides_no_model_of_the_store(store: Store) -> None:
+    do(store, "add-model", folder=str(pretrained_folders()[DEFAULT_MODEL]), name="ours")
     others = set(pretrained_folders()) - {DEFAULT_MODEL}
     assert {m.name for m in selectable_models(store)} == {"ours", *others}
-    assert find_model(store, DEFAULT_MODEL).name == "ours"
-
-
-def test_a_model_of_the_store_is_not_hidden_by_a_pretrained_one(store: Store) -> None:
-    run_here(store, "train", {"method": "word-counts", "name": DEFAULT_MODEL}, quiet=True)
+    assert find_model(store, DEFAULT).name == find_model(store, DEFAULT_MODEL).name == "ours"
+    do(store, "train", method="word-counts", name=DEFAULT_MODEL)
     assert find_model(store, DEFAULT_MODEL).method == "word-counts"
     assert find_model(store, DEFAULT).method == METHOD
 
 
-def test_an_unknown_name_offers_the_pretrained_models(store: Store) -> None:
+def test_an_unknown_name_offers_the_pretrained_models_and_without_them_what_to_do_is_told(
+    store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'default'"):
         find_model(store, "defualt")
     refused = CliRunner().invoke(main, ["embed", "C", "--method", "triplets-sen-title"])
     assert refused.exit_code == 2 and "'triplets-sen-titles'" in refused.output
-
-
-def test_an_installation_without_models_says_what_to_do(
-    store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
     monkeypatch.setattr("themescope.core.paths.DATA", tmp_path)
     with pytest.raises(ArtifactError, match="Install Themescope again"):
         find_model(store, DEFAULT)
-
-
-def test_a_folder_is_used_by_its_path(store: Store, tmp_path: Path) -> None:
-    shutil.copytree(pretrained_folders()[DEFAULT_MODEL], tmp_path / "copy")
-    assert call("evaluate", "triplets", "T", "--method", tmp_path / "copy")["rows"][0]["model"] == "copy"

@@ -10,6 +10,7 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from tests.jobs import readings
+from tests.jobs.readings import Order
 from themescope.core.errors import Cancelled, ExecutorError, ReadError
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.formats import preview, sample
@@ -30,6 +32,8 @@ from themescope.jobs.common.import_shards import ParseShard
 from themescope.jobs.common.models import language_of_file
 from themescope.jobs.common.reading import call_apart, each_apart, preview_of, read_files, time_limit
 from themescope.jobs.executors import Failure, as_data, data_of
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +52,7 @@ def items(read: Callable[[Report], Generator[Any, None, Any]], report: Report = 
 
 
 class Watched(NullReport):
-    """Report that keeps the messages, and cancels after a number of reports."""
+    """Report that keeps the messages and the time of the last one, and cancels after a number of reports."""
 
     def __init__(self, most: int = 1_000) -> None:
         super().__init__()
@@ -57,25 +61,20 @@ class Watched(NullReport):
 
     def progress(self, done: float, total: float, message: str = "") -> None:
         self.messages.append(message)
+        self.last = time.monotonic()
         if len(self.messages) > self._most:
             raise Cancelled
 
 
-def test_items_progress_and_result_come_from_another_process() -> None:
+def test_items_progress_and_result_come_from_another_process_unless_files_are_small(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     report = Watched()
     *numbers, process = items(readings.numbers, report)
     assert numbers == [0, 1, 2] and process != str(os.getpid())
     assert [m for m in report.messages if m] == ["number 0", "number 1", "number 2"]
-
-
-def test_small_files_are_read_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "SMALL_BYTES", 1)
     assert items(readings.numbers) == [0, 1, 2, str(os.getpid())]
-
-
-def test_errors_are_passed_on() -> None:
-    with pytest.raises(ReadError, match=r"^bad\.txt, line 2: the line is damaged\."):
-        items(readings.fails)
 
 
 def test_a_file_without_progress_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,15 +92,17 @@ def test_a_file_without_progress_can_be_cancelled() -> None:
     assert time.monotonic() - begun < 30
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
-def test_memory_is_limited() -> None:
-    with pytest.raises(ReadError, match=r"^bad\.txt: reading it needs more than 2\.0 GB of memory\."):
-        items(readings.fills_memory)
-
-
-def test_the_end_of_the_process_is_told() -> None:
-    with pytest.raises(ReadError, match=r"^bad\.txt: the process that read it ended unexpectedly \(exit code 9\)\."):
-        items(readings.dies)
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (readings.fails, "bad.txt, line 2: the line is damaged."),
+        pytest.param(readings.fills_memory, "bad.txt: reading it needs more than 2.0 GB of memory.", marks=ON_LINUX),
+        (readings.dies, "bad.txt: the process that read it ended unexpectedly (exit code 9)."),
+    ],
+)
+def test_what_fails_while_files_are_read_is_told(read: Any, said: str) -> None:
+    with pytest.raises(ReadError, match=f"^{re.escape(said)}"):
+        items(read)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no interval timers")
@@ -113,41 +114,33 @@ def test_a_piece_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch
 
 
 def test_in_other_threads_there_is_no_limit() -> None:
-    done: list[bool] = []
-
-    def work() -> None:
+    def work() -> bool:
         with time_limit() as begin:
             begin(Path("file.md"))
-            done.append(True)
+        return True
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert done
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(work).result()
 
 
-def test_a_function_is_called_in_another_process(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("a" * 10, "utf-8")
-    assert call_apart(path, os.getpid) != os.getpid()
-    with pytest.raises(ReadError, match=r"^a\.txt: it is bad\."):
-        call_apart(path, readings.refuses, path)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
-def test_the_memory_of_a_called_function_is_limited(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").touch()
-    with pytest.raises(ReadError, match=r"^a\.txt: reading it needs more than 2\.0 GB of memory\."):
-        call_apart(tmp_path / "a.txt", bytes, 8 << 30)
-
-
-def test_the_end_of_a_called_function_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.txt").touch()
-    with pytest.raises(ReadError, match=r"^a\.txt: the process that read it ended unexpectedly \(exit code 9\)\."):
-        call_apart(tmp_path / "a.txt", os._exit, 9)
-    monkeypatch.setattr(reading, "ANSWER_S", 0.5)
-    with pytest.raises(ReadError, match=r"^a\.txt: reading it takes more than 0 s\."):
-        call_apart(tmp_path / "a.txt", time.sleep, 60)
+@pytest.mark.parametrize(
+    ("function", "argument", "said"),
+    [
+        (readings.refuses, Path("a.txt"), "a.txt: it is bad."),
+        pytest.param(bytes, 8 << 30, "a.txt: reading it needs more than 2.0 GB of memory.", marks=ON_LINUX),
+        (bytes, 100 << 20, "a.txt: its text is larger than 67 MB, which is implausible"),
+        (os._exit, 9, "a.txt: the process that read it ended unexpectedly (exit code 9)."),
+        (time.sleep, 60, "a.txt: reading it takes more than 0 s."),
+    ],
+)
+def test_what_fails_in_a_called_function_is_told(
+    function: Callable[[Any], Any], argument: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("a", "utf-8")
+    if function is time.sleep:
+        monkeypatch.setattr(reading, "ANSWER_S", 0.5)
+    with pytest.raises(ReadError, match=f"^{re.escape(said)}"):
+        call_apart(tmp_path / "a.txt", function, argument)
 
 
 def test_an_archive_is_as_large_as_what_it_holds(tmp_path: Path) -> None:
@@ -202,11 +195,9 @@ class Memory:
         self._thread.join()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+@ON_LINUX
 @pytest.mark.parametrize("way", ["preview", "language", "import"])
-def test_a_pdf_that_draws_itself_takes_no_memory_and_no_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
+def test_a_pdf_that_draws_itself_takes_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     monkeypatch.setattr(reading, "SMALL_BYTES", 1 << 18)
     monkeypatch.setattr(reading, "MEMORY_BYTES", 300 << 20)
     monkeypatch.setattr(reading, "ANSWER_S", 20.0)
@@ -231,17 +222,10 @@ def items_of_pdf(path: Path, report: Report) -> list[Any]:
 
 def test_a_cancelled_pdf_is_given_up_within_two_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MEMORY_BYTES", 2 << 30)
-    asked: list[float] = []
-
-    class Cancels(NullReport):
-        def progress(self, done: float, total: float, message: str = "") -> None:
-            asked.append(time.monotonic())
-            if len(asked) > 3:
-                raise Cancelled
-
+    report = Watched(most=3)
     with pytest.raises(Cancelled):
-        items_of_pdf(hostile_pdf(tmp_path), Cancels())
-    assert time.monotonic() - asked[-1] < 2
+        items_of_pdf(hostile_pdf(tmp_path), report)
+    assert time.monotonic() - report.last < 2
     assert not [c for c in psutil.Process().children() if "spawn_main" in " ".join(c.cmdline())]
 
 
@@ -256,42 +240,20 @@ def test_several_files_are_previewed_together_and_one_that_ends_the_process_alon
     good = [tmp_path / f"{n}.docx" for n in range(3)]
     for path in good:
         path.write_bytes(sample("word"))
-    (tmp_path / "cut.docx").write_bytes(sample("word")[:-40])
-    *found, cut = each_apart([*good, tmp_path / "cut.docx"], preview)
+    (cut := tmp_path / "cut.docx").write_bytes(sample("word")[:-40])
+    *found, refused = each_apart([*good, cut], preview)
     assert [len(one.articles) for one in found if not isinstance(one, ReadError)] == [1, 1, 1] and len(begun) == 1
-    assert isinstance(cut, ReadError)
-    *found, hostile = each_apart([*good, hostile_pdf(tmp_path)], preview)
-    assert not any(isinstance(one, ReadError) for one in found) and isinstance(hostile, ReadError)
+    assert isinstance(refused, ReadError)
+    *found, refused = each_apart([*good, hostile_pdf(tmp_path)], preview)
+    assert not any(isinstance(one, ReadError) for one in found) and isinstance(refused, ReadError)
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_texts_are_read_here_and_packed_ones_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
-) -> None:
+def test_texts_are_read_here_packed_ones_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool) -> None:
     monkeypatch.setattr(reading, "SMALL_BYTES", 1 << 18)
     path = tmp_path / "a.txt"
     path.write_bytes(gzip.compress(b"A town.") if packed else b"A town.")
     assert (call_apart(path, os.getpid) != os.getpid()) is packed
-
-
-def test_an_answer_that_is_too_large_for_its_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("a")
-    with pytest.raises(ReadError, match=r"^a\.txt: its text is larger than 67 MB, which is implausible"):
-        call_apart(tmp_path / "a.txt", bytes, 100 << 20)
-
-
-class Order:
-    """What a file that has taken the reading process over lets it answer: an order to the process that asked."""
-
-    def __init__(self, mark: Path) -> None:
-        self.mark = mark
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return os.mkdir, (str(self.mark),)
-
-
-def hostile(mark: Path) -> Order:
-    return Order(mark)
 
 
 def hostile_items(mark: Path, report: Report) -> Generator[Order, None, None]:
@@ -306,7 +268,7 @@ def test_what_a_reading_process_answers_is_data(tmp_path: Path) -> None:
     path, mark = tmp_path / "a.txt", tmp_path / "taken-over"
     path.touch()
     with pytest.raises(ReadError, match="sent something else than its content"):
-        call_apart(path, hostile, mark)
+        call_apart(path, Order, mark)
     with pytest.raises(ReadError, match="sent something else than its content"):
         list(read_files([path], partial(hostile_items, mark), SILENT))
     with pytest.raises(ExecutorError, match=r"^It is bad\."):

@@ -3,27 +3,25 @@
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from tests.jobs.helpers import write_articles
+from tests.jobs.test_kinds import do
 from themescope.core.errors import Cancelled
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.store import Store
 from themescope.jobs.kinds.import_corpus import ImportProgress, remove_unfinished
-from themescope.jobs.queue.runner import run_here
 from themescope.jobs.queue.worker import CLEANUP_FILES_S, LEFTOVER_AGE, Worker, remove_leftovers
 
 
-def article(number: int) -> Article:
-    paragraph = Paragraph("One. Two.", ("One.", "Two."))
-    return Article(f"Article {number}", (Section("", 1, (paragraph,), ()),))
-
-
 def unfinished(store: Store, articles: int) -> int:
+    paragraph = Paragraph("One. Two.", ("One.", "Two."))
+    texts = [Article(f"Article {i}", (Section("", 1, (paragraph,), ()),)) for i in range(articles)]
     with store.writing() as w:
         corpus = w.corpora.create("C", "en")
-        w.corpora.add_articles(corpus.id, [article(i) for i in range(articles)])
+        w.corpora.add_articles(corpus.id, texts)
         w.corpora.abandon(corpus.id)
     return corpus.id
 
@@ -59,9 +57,9 @@ def test_what_time_is_too_short_for_is_swept(sqlite_store: Store, monkeypatch: p
 
 
 def test_a_cancelled_import_frees_its_name_however_much_is_left(
-    sqlite_store: Store, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write_articles(tmp_path_factory.mktemp("files"), 500)
+    files = [str(write_articles(tmp_path, 500))]
 
     def cancel(self: ImportProgress, done: float, total: float, message: str = "") -> None:
         if self.articles:
@@ -70,14 +68,12 @@ def test_a_cancelled_import_frees_its_name_however_much_is_left(
     with monkeypatch.context() as patched, pytest.raises(Cancelled):
         patched.setattr("themescope.jobs.kinds.import_corpus.CANCEL_S", 0)
         patched.setattr(ImportProgress, "progress", cancel)
-        run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": "C"}, quiet=True)
-    assert run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": "C"}, quiet=True)["articles"] == 500
+        do(sqlite_store, "import-corpus", files=files, corpus="C")
+    assert do(sqlite_store, "import-corpus", files=files, corpus="C")["articles"] == 500
 
 
 @pytest.mark.parametrize("kind", ["build-triplets", "clean-triplets", "learn-labels"])
-def test_the_set_of_a_waiting_job_is_not_removed(
-    kind: str, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_set_of_a_waiting_job_is_left(kind: str, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with sqlite_store.writing() as w:
         corpus = w.corpora.finish(w.corpora.create("C", "en").id, {})
         for name in ("wanted", "abandoned"):
@@ -87,7 +83,7 @@ def test_the_set_of_a_waiting_job_is_not_removed(
     assert remove_leftovers(sqlite_store) == ["abandoned"]
 
 
-def test_old_jobs_go_with_their_checkpoints_and_the_file_shrinks(
+def test_old_jobs_go_with_checkpoints_and_the_file_shrinks(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with sqlite_store.writing() as w:

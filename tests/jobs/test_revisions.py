@@ -10,6 +10,7 @@ import pytest
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
+from tests.jobs.test_kinds import do
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.models import REGISTRY as METHODS
@@ -25,13 +26,8 @@ from themescope.jobs.common.job import JobContext
 from themescope.jobs.common.models import find_model
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.papers.sources import corpus_of
-from themescope.jobs.queue.runner import run_here
 
 TINY = {"vocabulary_limit": 2000}
-
-
-def do(store: Store, kind: str, /, **args: Any) -> dict[str, Any]:
-    return run_here(store, kind, args, quiet=True)
 
 
 @pytest.fixture(scope="module")
@@ -115,17 +111,16 @@ def test_work_is_found_until_an_implementation_has_a_new_revision(
     assert do(store, kind, **args | renamed)["cached"]
 
 
-def test_the_version_of_the_package_is_no_part_of_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for version in ("0.1.0", "9.9"):
-        monkeypatch.setattr("themescope.jobs.kinds.train.code_version", lambda v=version: v)
-        assert do(store, *TRAIN[:1], **TRAIN[1])["cached"]
-
-
-def test_other_implementations_have_no_part_in_it(store: Store, revise: Revise) -> None:
+def test_other_implementations_and_the_version_of_the_package_have_no_part_in_it(
+    store: Store, revise: Revise, monkeypatch: pytest.MonkeyPatch
+) -> None:
     do(store, CLUSTER[0], **CLUSTER[1])
     for registry, id in ((METHODS, "tfidf"), (CLUSTERERS, "ward"), (KINDS, "train"), (READERS, "headed-text")):
         revise(registry, id)
     assert do(store, CLUSTER[0], **CLUSTER[1])["cached"]
+    do(store, TRAIN[0], **TRAIN[1])
+    monkeypatch.setattr("themescope.jobs.kinds.train.code_version", lambda: "9.9")
+    assert do(store, TRAIN[0], **TRAIN[1])["cached"]
 
 
 def test_a_model_never_has_vectors_of_two_revisions(store: Store, revise: Revise) -> None:
@@ -152,9 +147,7 @@ def test_a_model_is_stored_with_the_revision_that_made_it(store: Store, revise: 
 
 
 @pytest.mark.parametrize(("registry", "id"), [(READERS, "headed-text"), (KINDS, "import-corpus")])
-def test_files_are_read_again_by_a_new_reader(
-    store: Store, files: Path, revise: Revise, registry: Registry, id: str
-) -> None:
+def test_a_new_reader_reads_files_again(store: Store, files: Path, revise: Revise, registry: Registry, id: str) -> None:
     def run(kind: str, args: Any) -> dict[str, Any]:
         return do(store, kind, **args)
 

@@ -34,61 +34,59 @@ def some(store: Store, count: int = 5, start: int = 0) -> Selection:
         return selected(corpus.id, r.corpora.sentence_ids(corpus.id)[start : start + count], LASSO)
 
 
-def test_a_selection_is_stored_with_its_origin(store: Store) -> None:
-    add_corpus(store)
-    selection = some(store)
-    with store.writing() as w:
+@pytest.fixture
+def demo(sqlite_store: Store) -> Store:
+    """A store with a corpus of five articles."""
+    add_corpus(sqlite_store)
+    return sqlite_store
+
+
+def test_a_selection_is_stored_with_its_origin(demo: Store) -> None:
+    selection = some(demo)
+    with demo.writing() as w:
         record = w.selections.add(selection, "Roman law", "ada")
         linked = w.selections.add(selection, person="ada")
         assert w.selections.add(selection, person="ben") == linked, "a link to the same sentences is stored once"
         with pytest.raises(DuplicateNameError):
-            w.selections.add(some(store, 2), " Roman law ", "ben")
-    with store.reading() as r:
+            w.selections.add(some(demo, 2), " Roman law ", "ben")
+    with demo.reading() as r:
         assert r.selections.list(selection.corpus_id) == [record]
         opened = r.selections.selection(linked.id)
         assert np.array_equal(opened.ids, selection.ids) and opened.origin == LASSO
-    with store.writing() as w:
+    many = selected(selection.corpus_id, np.arange(1, 300_001, 3), LASSO)
+    with demo.writing() as w:
+        stored = w.selections.add(many, "many", "ada")
+        assert stored.sentences == 100_000 and w.selections.selection(stored.id).digest == many.digest
         w.corpora.delete(selection.corpus_id)
         with pytest.raises(UnknownNameError):
             w.selections.get(record.id)
 
 
-def test_100_000_sentences_are_stored_and_opened(sqlite_store: Store) -> None:
-    corpus = add_corpus(sqlite_store)
-    many = selected(corpus.id, np.arange(1, 300_001, 3), LASSO)
-    with sqlite_store.writing() as w:
-        record = w.selections.add(many, "many", "ada")
-    with sqlite_store.reading() as r:
-        assert record.sentences == 100_000 and r.selections.selection(record.id).digest == many.digest
-
-
-def test_empty_ones_long_names_and_viewers_are_refused(sqlite_store: Store) -> None:
-    add_corpus(sqlite_store)
-    selection = some(sqlite_store)
-    with sqlite_store.writing() as w, pytest.raises(DataError, match="1 to"):
+def test_empty_ones_long_names_and_viewers_are_refused(demo: Store) -> None:
+    selection = some(demo)
+    with demo.writing() as w, pytest.raises(DataError, match="1 to"):
         w.selections.add(selected(1, [], LASSO))
-    with sqlite_store.writing() as w, pytest.raises(DataError, match="at most 200"):
+    with demo.writing() as w, pytest.raises(DataError, match="at most 200"):
         w.selections.add(selection, "x" * 201)
-    with sqlite_store.writing() as w:
+    with demo.writing() as w:
         w.people.set_role("val", Role.VIEWER, "")
         made = w.selections.add(selection, "ada's", "ada")
         w.people.set_role("root", Role.ADMIN, "")
-    with pytest.raises(StoreError), sqlite_store.by(lambda: "val").writing() as w:
+    with pytest.raises(StoreError), demo.by(lambda: "val").writing() as w:
         w.selections.add(selection, "mine", "val")
-    with pytest.raises(AccessError), sqlite_store.by(lambda: "ben").writing() as w:
+    with pytest.raises(AccessError), demo.by(lambda: "ben").writing() as w:
         w.selections.delete(made.id)
-    with sqlite_store.by(lambda: "ada").writing() as w:
+    with demo.by(lambda: "ada").writing() as w:
         w.selections.delete(made.id)
 
 
-def test_sentences_are_listed_in_reading_order_and_exported(sqlite_store: Store) -> None:
-    add_corpus(sqlite_store)
-    with sqlite_store.reading() as r:
+def test_sentences_are_listed_in_reading_order_and_exported(demo: Store) -> None:
+    with demo.reading() as r:
         ids = r.corpora.sentence_ids(1)
-    found = selections.read_sentences(sqlite_store, ids[::-1])
+    found = selections.read_sentences(demo, ids[::-1])
     assert found.ids.tolist() == ids.tolist()
-    table = selections.rows(sqlite_store, found)
-    with sqlite_store.reading() as r:
+    table = selections.rows(demo, found)
+    with demo.reading() as r:
         known = r.corpora.sentences_by_id(ids)
     assert [row[0] for row in table] == ids.tolist()
     assert all(row[6] == known[row[0]].text and row[3] == known[row[0]].position for row in table)
@@ -111,51 +109,48 @@ def test_an_exported_selection_is_joined_to_its_source_by_place(sqlite_store: St
     assert len({paragraph for paragraph, _ in places}) > 1
 
 
-def test_central_sentences_are_near_the_mean(sqlite_store: Store) -> None:
-    add_corpus(sqlite_store)
-    with sqlite_store.writing() as w:
+def test_central_sentences_are_near_the_mean(demo: Store) -> None:
+    with demo.writing() as w:
         model = w.models.add(name="m", method="mean-vectors", config={}, seed=0, digest="d", artifact="a", metrics={})
         blocks = []
         for article in w.corpora.articles(1):
             angles = np.arange(article.sentences) * 0.05
             blocks.append(VectorBlock(article.id, np.stack([np.cos(angles), np.sin(angles)], 1).astype(np.float32)))
         w.embeddings.add(model.id, blocks)
-    found = selections.read_sentences(sqlite_store, some(sqlite_store, 9).ids)
-    chosen = selections.model_of(sqlite_store, 1, found)
+    found = selections.read_sentences(demo, some(demo, 9).ids)
+    chosen = selections.model_of(demo, 1, found)
     assert chosen is not None and chosen.name == "m"
-    order = np.argsort(-selections.centrality(sqlite_store, chosen, found))
+    order = np.argsort(-selections.centrality(demo, chosen, found))
     assert set(order[:1].tolist()) == {4} and set(order[-2:].tolist()) == {0, 8}
 
 
-def test_words_of_a_selection_are_those_that_others_lack(sqlite_store: Store) -> None:
-    add_corpus(sqlite_store)
-    one, other = some(sqlite_store, 6), some(sqlite_store, 6, 6)
-    words = selections.distinctive_words(sqlite_store, one.ids, other.ids)
-    assert words == selections.distinctive_words(sqlite_store, one.ids, other.ids) and len(set(words)) == len(words)
-    assert selections.distinctive_words(sqlite_store, one.ids, one.ids[:0]) == ()
-    read = selections.read_sentences(sqlite_store, one.ids)
+def test_words_of_a_selection_are_those_that_others_lack(demo: Store) -> None:
+    one, other = some(demo, 6), some(demo, 6, 6)
+    words = selections.distinctive_words(demo, one.ids, other.ids)
+    assert words == selections.distinctive_words(demo, one.ids, other.ids) and len(set(words)) == len(words)
+    assert selections.distinctive_words(demo, one.ids, one.ids[:0]) == ()
+    read = selections.read_sentences(demo, one.ids)
     themes = np.array([0, 1, 2, -1, -1, -1], dtype=np.int32)
     assert replace(read, themes=themes, theme_names=["a", "b", "a"]).theme_counts() == {"a": 2, "b": 1}
 
 
-def test_sentences_become_a_cluster_in_one_step_that_can_be_undone(sqlite_store: Store) -> None:
-    add_corpus(sqlite_store)
-    selection = some(sqlite_store)
+def test_sentences_become_a_cluster_in_one_step_that_can_be_undone(demo: Store) -> None:
+    selection = some(demo)
     new = NewLabelling(1, "mine", "ada", Sharing.OWN)
-    record = starts.begin(sqlite_store, new, starts.from_sections)
-    step = selections.new_cluster(sqlite_store, selection, record, "Law", "ada")
+    record = starts.begin(demo, new, starts.from_sections)
+    step = selections.new_cluster(demo, selection, record, "Law", "ada")
     assert step is not None and step.selection_method == "lasso on map Rome · coloured by theme"
-    session = LabellingSession(sqlite_store, record.id, "ada")
+    session = LabellingSession(demo, record.id, "ada")
     number = next(n for n, cluster in session.partition.clusters.items() if cluster.name == "Law")
     assert session.partition.members(number).tolist() == selection.ids.tolist()
-    again = selections.new_cluster(sqlite_store, some(sqlite_store, 2, 9), record, "Law", "ada")
+    again = selections.new_cluster(demo, some(demo, 2, 9), record, "Law", "ada")
     assert again is not None and "Law 2" in again.summary
-    assert selections.assign(sqlite_store, selection, record, number, "ada") is None, "they are in it already"
+    assert selections.assign(demo, selection, record, number, "ada") is None, "they are in it already"
     with pytest.raises(StoreError, match="belongs to ada"):
-        selections.assign(sqlite_store, some(sqlite_store, 2, 9), record, number, "ben")
+        selections.assign(demo, some(demo, 2, 9), record, number, "ben")
     outside = selected(1, [10**9], LASSO)
     with pytest.raises(DataError, match="None of these"):
-        selections.assign(sqlite_store, outside, record, number, "ada")
+        selections.assign(demo, outside, record, number, "ada")
 
 
 @given(st.lists(st.tuples(NAMES, st.sets(st.integers(0, 50), min_size=1)), max_size=4, unique_by=lambda x: x[0]))
@@ -180,17 +175,16 @@ def test_damaged_lines_are_refused(change: dict[str, object]) -> None:
         selections_from_lines([line, line], 5, "x")
 
 
-def test_named_selections_travel_in_bundles(sqlite_store: Store, tmp_path: Path) -> None:
-    add_corpus(sqlite_store)
-    selection = some(sqlite_store, 4, 7)
-    with sqlite_store.writing() as w:
+def test_named_selections_travel_in_bundles(demo: Store, tmp_path: Path) -> None:
+    selection = some(demo, 4, 7)
+    with demo.writing() as w:
         w.selections.add(selection, "Law", "ada")
-        w.selections.add(some(sqlite_store, 2))
-    with sqlite_store.reading() as r:
+        w.selections.add(some(demo, 2))
+    with demo.reading() as r:
         name = r.corpora.list()[0].name
-    run_here(sqlite_store, "export-bundle", {"corpus": name, "file": str(tmp_path / "b.zip")}, quiet=True)
-    made = run_here(sqlite_store, "import-bundle", {"file": str(tmp_path / "b.zip"), "corpus": "again"}, quiet=True)
-    with sqlite_store.reading() as r:
+    run_here(demo, "export-bundle", {"corpus": name, "file": str(tmp_path / "b.zip")}, quiet=True)
+    made = run_here(demo, "import-bundle", {"file": str(tmp_path / "b.zip"), "corpus": "again"}, quiet=True)
+    with demo.reading() as r:
         (record,) = r.selections.list(made["corpus_id"])
         ids = r.corpora.sentence_ids(made["corpus_id"])
         assert (record.name, record.person) == ("Law", "ada")

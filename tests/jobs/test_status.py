@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,29 +19,17 @@ from themescope.jobs.services import installation
 from themescope.jobs.services.installation import Health
 
 
-@pytest.fixture
-def health(sqlite_store: Store) -> Iterator[Health]:
-    found = Health(sqlite_store)
-    yield found
-    found.close()
-
-
-def test_a_migrated_store_is_ready(health: Health) -> None:
-    assert health.states() == {"store": "ok"}
-
-
-def test_a_store_that_nobody_migrated_is_not_ready(settings: Settings) -> None:
-    health = Health(Store(settings))
-    assert health.states() == {"store": "not migrated"}
-    health.close()
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_servers_that_do_not_answer_are_not_named(themescope_home: Path) -> None:
-    address = f"127.0.0.1:{free_port()}"
-    health = Health(Store(Settings.in_folder(themescope_home, f"postgresql://a:secret@{address}/db")))
-    assert health.states() == {"store": "unreachable"}
-    health.close()
+@pytest.mark.parametrize("state", ["ok", "not migrated", "unreachable"])
+def test_the_state_of_the_store_is_told_without_its_address(
+    state: str, settings: Settings, request: pytest.FixtureRequest
+) -> None:
+    if state == "ok":
+        request.getfixturevalue("sqlite_store")
+    elif state == "unreachable":
+        settings = Settings.in_folder(settings.home, f"postgresql://a:secret@127.0.0.1:{free_port()}/db")
+    with closing(Health(Store(settings))) as health:
+        assert health.states() == {"store": state}
 
 
 def test_a_part_without_an_answer_holds_up_nobody(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +50,7 @@ def test_a_part_without_an_answer_holds_up_nobody(sqlite_store: Store, monkeypat
 
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGTERM is a matter of POSIX systems")
-def test_on_sigterm_a_worker_queues_its_job_again(
+def test_on_sigterm_a_worker_requeues_a_job(
     sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THEMESCOPE_LOG_FORMAT", "json")

@@ -10,7 +10,6 @@ from tests.jobs.test_kinds import do
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.models.artifact import load_model, title_digests
 from themescope.core.types import Split
-from themescope.db.records import TripletSetRecord
 from themescope.db.store import Store
 from themescope.jobs.common.articles import SectionSentences
 
@@ -19,11 +18,14 @@ NETWORK = {"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "t
 
 @pytest.fixture(scope="module")
 def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The corpora “C” and “Demo”; the sets “all” of “C”, and “few” without validation triplets."""
     folder = tmp_path_factory.mktemp("files")
 
     def fill(store: Store) -> None:
         do(store, "import-corpus", files=[str(write_articles(folder, 30))], corpus="C")
         do(store, "import-corpus", files=[str(write_articles(folder, 6))], corpus="Demo")
+        do(store, "build-triplets", corpus="C", name="all")
+        do(store, "build-triplets", corpus="C", name="few", splits=["train"])
 
     return make_home(fill)
 
@@ -41,27 +43,23 @@ def titles(store: Store, *splits: Split, without: int = 0) -> list[str]:
     return [a.title for a in articles if a.split in splits and a.title not in left_out]
 
 
-def test_the_articles_of_both_splits_are_recorded_and_no_others(store: Store) -> None:
-    made = do(store, "train", method="triplets-sen-contrastive", name="net", corpus="C", settings=NETWORK)
-    with store.reading() as r:
-        model = r.models.by_name("net")
-    _, info = load_model(store.artifacts.path(model.artifact))
-    assert info["record"]["corpus"] == "C" and info["digest"]
-    assert info["record"]["train_titles"] == title_digests(titles(store, Split.TRAIN, Split.VALIDATION))
-    again = do(store, "train", method="triplets-sen-contrastive", name="again", corpus="C", settings=NETWORK)
+def test_the_articles_of_both_splits_are_recorded_without_those_of_other_corpora(store: Store) -> None:
+    learn = {"method": "triplets-sen-contrastive", "settings": NETWORK}
+    with pytest.raises(ConfigError, match="Choose a corpus"):
+        do(store, "train", name="all", **learn)
+    learn["corpus"] = "C"
+    made = do(store, "train", name="all", **learn)
+    again = do(store, "train", name="again", **learn)
     assert again["cached"] and again["digest"] == made["digest"]
-
-
-def test_articles_of_other_corpora_can_be_left_out(store: Store) -> None:
-    args = {"method": "triplets-sen-contrastive", "corpus": "C", "settings": NETWORK}
-    do(store, "train", name="all", **args)
-    do(store, "train", name="without", without=["Demo"], **args)
+    without = do(store, "train", name="without", without=["Demo"], **learn)
+    assert without["digest"] != made["digest"]
     with store.reading() as r:
         models = [r.models.by_name(name) for name in ("all", "without")]
-    records = [load_model(store.artifacts.path(model.artifact))[1]["record"] for model in models]
-    assert models[0].digest != models[1].digest
-    assert records[1]["train_titles"] == title_digests(titles(store, Split.TRAIN, Split.VALIDATION, without=1))
-    assert records[1]["without"] == ["Demo"] and len(records[1]["train_titles"]) < len(records[0]["train_titles"])
+    every, fewer = (load_model(store.artifacts.path(model.artifact))[1]["record"] for model in models)
+    assert every["corpus"] == "C"
+    assert every["train_titles"] == title_digests(titles(store, Split.TRAIN, Split.VALIDATION))
+    assert fewer["train_titles"] == title_digests(titles(store, Split.TRAIN, Split.VALIDATION, without=1))
+    assert fewer["without"] == ["Demo"] and len(fewer["train_titles"]) < len(every["train_titles"])
 
 
 def test_a_teacher_is_optional_and_its_articles_are_recorded(store: Store) -> None:
@@ -86,11 +84,6 @@ def test_a_model_is_found_again_by_a_job_of_0_2_that_names_devices(store: Store)
     assert (first["cached"], again["cached"], again["model"]) == (False, True, "one")
 
 
-def test_a_corpus_is_needed(store: Store) -> None:
-    with pytest.raises(ConfigError, match="Choose a corpus"):
-        do(store, "train", method="triplets-sen-contrastive", name="net", settings=NETWORK)
-
-
 def test_sections_of_the_test_split_and_short_sentences_are_not_read(store: Store) -> None:
     with store.reading() as r:
         corpus = r.corpora.by_name("C")
@@ -102,44 +95,18 @@ def test_sections_of_the_test_split_and_short_sentences_are_not_read(store: Stor
         len(demo)
 
 
-TINY = {"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}
-
-
-@pytest.fixture(scope="module")
-def home_with_sets(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    articles = write_articles(tmp_path_factory.mktemp("files"), 30)
-
-    def fill(store: Store) -> None:
-        do(store, "import-corpus", files=[str(articles)], corpus="C")
-        do(store, "build-triplets", corpus="C", name="all")
-        do(store, "build-triplets", corpus="C", name="few", splits=["train"])
-
-    return make_home(fill)
-
-
-@pytest.fixture
-def sets(copy_home: CopyHome, home_with_sets: Path) -> tuple[Store, TripletSetRecord]:
-    """“All” of the corpus, and “few” without validation triplets."""
-    store = copy_home(home_with_sets)
-    with store.reading() as r:
-        few = r.triplets.by_name("few")
-        assert not len(r.triplets.ids(few.id, Split.VALIDATION))
-    return store, few
-
-
-def test_another_set_says_when_to_stop(sets: tuple[Store, TripletSetRecord]) -> None:
-    store, few = sets
-    learn = {"method": "triplets-sen", "triplets": "few", "settings": TINY, "keep_start": True}
+def test_another_set_says_when_to_stop(store: Store) -> None:
+    learn = {"method": "triplets-sen", "triplets": "few", "settings": NETWORK, "keep_start": True}
     with pytest.raises(DataError, match="validation decides when training stops"):
         do(store, "train", name="alone", **learn)
     made = do(store, "train", name="with all", validation="all", **learn)
-    own = do(store, "train", name="all", method="triplets-sen", triplets="all", settings=TINY, keep_start=True)
-    named = do(store, "train", name="all again", method="triplets-sen", triplets="all", validation="all",
-               settings=TINY, keep_start=True)  # fmt: skip
+    learn["triplets"] = "all"
+    own = do(store, "train", name="all", **learn)
+    named = do(store, "train", name="all again", validation="all", **learn)
     assert named["cached"] and named["digest"] == own["digest"] != made["digest"]
     with store.reading() as r:
         model = r.models.by_name("with all")
-        whole = r.triplets.by_name("all")
+        whole, few = r.triplets.by_name("all"), r.triplets.by_name("few")
         ids = {int(i) for s in (Split.TRAIN, Split.VALIDATION) for i in r.triplets.rows(whole.id, s).articles}
         titles = [a.title for a in r.corpora.articles_by_id(ids).values()]
     assert model.triplet_set_id == few.id
@@ -148,13 +115,12 @@ def test_another_set_says_when_to_stop(sets: tuple[Store, TripletSetRecord]) -> 
     assert set(info["record"]["train_titles"]) == set(title_digests(titles))
 
 
-def test_what_the_first_network_saw_stays_on_record(sets: tuple[Store, TripletSetRecord]) -> None:
-    store, _ = sets
-    do(store, "train", name="first", method="triplets-sen", triplets="all", settings=TINY, keep_start=True)
+def test_what_the_first_network_saw_stays_on_record(store: Store) -> None:
+    do(store, "train", name="first", method="triplets-sen", triplets="all", settings=NETWORK, keep_start=True)
     learn = {"method": "triplets-sen", "triplets": "few", "validation": "all", "keep_start": True}
     made = do(store, "train", name="second", models=["first"], settings={"epochs": 1, "threads": 1}, **learn)
     again = do(store, "train", name="third", models=["first"], settings={"epochs": 1, "threads": 1}, **learn)
-    anew = do(store, "train", name="fourth", settings=TINY, **learn)
+    anew = do(store, "train", name="fourth", settings=NETWORK, **learn)
     assert again["cached"] and again["model"] == "second" and anew["digest"] != made["digest"]
     with store.reading() as r:
         first, second = r.models.by_name("first"), r.models.by_name("second")

@@ -8,25 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.jobs.helpers import write_articles
+from tests.jobs.test_kinds import do
 from themescope.core.errors import Cancelled
 from themescope.db.store import Store
 from themescope.jobs.common import vectors
 from themescope.jobs.common.job import JobContext, Stop
-from themescope.jobs.queue.runner import resume_here, run_here
+from themescope.jobs.queue.runner import resume_here
+from themescope.jobs.services import installation
 
 ARTICLES = 12
 
 
-def do(store: Store, kind: str, /, **args: Any) -> dict[str, Any]:
-    return run_here(store, kind, args, quiet=True)
-
-
 @pytest.fixture
-def large(sqlite_store: Store, tmp_path: Path) -> Store:
+def large(twelve: Store) -> Store:
     """A store for which every corpus is large, with a corpus and a model."""
-    store = Store(replace(sqlite_store.settings, vector_files_from=1))
-    do(store, "import-corpus", files=[str(write_articles(tmp_path, ARTICLES))], corpus="C")
+    store = Store(replace(twelve.settings, vector_files_from=1))
     do(store, "train", method="mean-vectors", name="mean", corpus="C")
     return store
 
@@ -72,8 +68,6 @@ def test_a_bundle_of_a_large_corpus(large: Store, tmp_path: Path) -> None:
 
 
 def test_the_doctor_names_a_damaged_file(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from themescope.jobs.services import installation
-
     monkeypatch.setattr(installation, "_accelerator", lambda: iter(()))
     monkeypatch.setattr(installation, "_word_vectors", lambda: iter(()))
 

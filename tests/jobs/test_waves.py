@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import run_job, write_articles
-from tests.jobs.test_columns import columns_of
+from tests.jobs.test_kinds import do
+from tests.jobs.test_table_files import columns_of
 from themescope.core.errors import ConfigError, DataError, DuplicateNameError, ReadError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import StaleChangeError
@@ -25,7 +26,6 @@ from themescope.jobs.common.columns import normalised, waves_of
 from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.kinds.append_corpus import AppendConfig, coming
 from themescope.jobs.queue.control import enqueue
-from themescope.jobs.queue.runner import run_here
 from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -44,10 +44,6 @@ NEW = [
 ]
 
 
-def do(store: Store, kind: str, /, **args: Any) -> dict[str, Any]:
-    return run_here(store, kind, args, quiet=True)
-
-
 def write(folder: Path, name: str, rows: list[tuple[str, ...]], header: str = "id text party day score") -> str:
     path = folder / name
     with path.open("w", encoding="utf-8", newline="") as stream:
@@ -55,7 +51,7 @@ def write(folder: Path, name: str, rows: list[tuple[str, ...]], header: str = "i
     return str(path)
 
 
-SETTINGS = {"text": "text", "rows": "sentences"}
+TABLE = {"reader": "table", "settings": {"text": "text", "rows": "sentences"}}
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +60,8 @@ def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = write(tmp_path_factory.mktemp("old"), "answers.csv", OLD)
 
     def fill(store: Store) -> None:
-        do(store, "import-corpus", files=[file], corpus="C", reader="table", settings=SETTINGS,
-           types={"party": "category", "id": "number"})  # fmt: skip
+        types = {"party": "category", "id": "number"}
+        do(store, "import-corpus", files=[file], corpus="C", types=types, **TABLE)
         with store.reading() as r:
             corpus = r.corpora.by_name("C")
         starts.begin(store, NewLabelling(corpus.id, "L", "ann"), starts.from_nothing)
@@ -78,8 +74,8 @@ def survey(copy_home: CopyHome, home: Path) -> Store:
     return copy_home(home)
 
 
-def append(store: Store, *files: str, **args: Any) -> dict[str, Any]:
-    return do(store, "append-corpus", files=list(files), corpus="C", wave="spring", **args)
+def append(store: Store, file: str, **args: Any) -> dict[str, Any]:
+    return do(store, "append-corpus", **{"files": [file], "corpus": "C", "wave": "spring", **TABLE, **args})
 
 
 _TEXT = (t.article, t.section, t.sentence, t.column_block, t.label, t.labelling, t.label_step, t.embedding, t.map_)
@@ -109,9 +105,7 @@ LONG = "The council says one thing. It does another. Nobody understands why the 
 
 
 @pytest.mark.parametrize("rows", ["sentences", "documents"])
-def test_rows_of_a_wave_are_what_those_of_its_corpus_are(
-    rows: str, sqlite_store: Store, themescope_home: Path, tmp_path: Path
-) -> None:
+def test_rows_of_a_wave_are_what_those_of_its_corpus_are(rows: str, sqlite_store: Store, tmp_path: Path) -> None:
     """By length alone, the rows of the second table would be of the other kind."""
     short, long = [(i, f"Rents rise {i} times.", "A") for i in "123"], [(i, f"{i} {LONG}", "B") for i in "4567"]
     first, second = (short, long) if rows == "sentences" else (long, short)
@@ -150,7 +144,7 @@ def texts(store: Store) -> list[str]:
 
 def test_nothing_that_is_stored_changes(survey: Store, tmp_path: Path) -> None:
     before, old_columns = stored(survey), columns_of(survey, "C")
-    result = append(survey, write(tmp_path, "new.csv", NEW), reader="table", settings=SETTINGS, date="2021-05-01")
+    result = append(survey, write(tmp_path, "new.csv", NEW), date="2021-05-01")
     after = stored(survey)
     for table, rows in before.items():
         assert after[table][: len(rows)] == rows or set(rows) <= set(after[table]), table
@@ -164,17 +158,14 @@ def test_nothing_that_is_stored_changes(survey: Store, tmp_path: Path) -> None:
 
 def test_columns_are_mapped_by_name_and_keep_their_types(survey: Store, tmp_path: Path) -> None:
     rows = [(*row, "x") for row in NEW]
-    result = append(survey, write(tmp_path, "new.csv", rows, "id text Partei day score extra"), reader="table",
-                    settings=SETTINGS, columns={"Partei": "party"}, date="2021-05-01")  # fmt: skip
-    found = columns_of(survey, "C")
+    file = write(tmp_path, "new.csv", rows, "id text Partei day score extra")
+    result, found = append(survey, file, columns={"Partei": "party"}, date="2021-05-01"), columns_of(survey, "C")
     assert found["party"] == ("sentence", "category", ["A", "B", "A", "B", "C", "A", "C", "C"])
     assert found["score"][1:] == ("number", [4, 2, 3, 1, 5, None, 2, None])
     assert found["extra"][2] == [None] * 4 + ["x"] * 4
     assert found["wave"] == ("article", "category", ["wave 1", "spring"])
     assert [value and value.year for value in found["wave date"][2]] == [None, 2021]
-    assert result["skipped"] == {
-        "value of “day” that is no date": 1, "value of “score” that is no number": 1,
-    }  # fmt: skip
+    assert result["skipped"] == {"value of “day” that is no date": 1, "value of “score” that is no number": 1}
     assert (result["new_columns"], result["missing_columns"]) == (["extra"], [])
     with survey.reading() as r:
         corpus = r.corpora.by_name("C")
@@ -183,25 +174,23 @@ def test_columns_are_mapped_by_name_and_keep_their_types(survey: Store, tmp_path
         assert dict(zip(party.categories, party.about["counts"], strict=True)) == {"A": 3, "B": 2, "C": 3}
         assert (score.about["low"], score.about["high"], score.about["missing"]) == (1, 5, 2)
         assert corpus.sentences == 8 and corpus.articles == 2
-        assert [(wave["name"], wave["first"], wave["sentences"]) for wave in waves_of(corpus)] == [
-            ("wave 1", 0, 4), ("spring", 1, 4),
-        ]  # fmt: skip
+        waves = [(wave["name"], wave["first"], wave["sentences"]) for wave in waves_of(corpus)]
+        assert waves == [("wave 1", 0, 4), ("spring", 1, 4)]
 
 
 def test_duplicates_are_reported_and_left_out_only_if_asked(survey: Store, tmp_path: Path) -> None:
     file = write(tmp_path, "new.csv", NEW)
-    kept = append(survey, file, reader="table", settings=SETTINGS)
+    kept = append(survey, file)
     assert kept["duplicates"] == {"id": 1, "text": 1, "rows": 4, "either": 2}
     assert kept["left_out"] == 0 and len(texts(survey)) == 8
     with pytest.raises(DataError, match="Nothing was added"):
-        do(survey, "append-corpus", files=[file], corpus="C", wave="again", duplicates="omit", reader="table",
-           settings=SETTINGS)  # fmt: skip
+        append(survey, file, wave="again", duplicates="omit")
     with survey.reading() as r:
         assert [c.name for c in r.corpora.list(include_unready=True)] == ["C"]
 
 
 def test_left_out_rows_leave_no_gap(survey: Store, tmp_path: Path) -> None:
-    result = append(survey, write(tmp_path, "new.csv", NEW), reader="table", settings=SETTINGS, duplicates="omit")
+    result = append(survey, write(tmp_path, "new.csv", NEW), duplicates="omit")
     assert result["left_out"] == 2 and result["skipped"]["duplicate"] == 2
     assert texts(survey)[4:] == [NEW[0][1], NEW[3][1]]
     with survey.reading() as r:
@@ -226,27 +215,25 @@ def test_documents_are_compared_as_a_whole(sqlite_store: Store, tmp_path: Path) 
 
 def test_a_killed_job_goes_on(survey: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped after the articles are stored, and again after the wave is: it is added once."""
-    args = {"files": [write(tmp_path, "new.csv", NEW)], "corpus": "C", "wave": "spring", "reader": "table",
-            "settings": SETTINGS}  # fmt: skip
+    args = {"files": [write(tmp_path, "new.csv", NEW)], "corpus": "C", "wave": "spring", **TABLE}
     job = enqueue(survey, "append-corpus", args)
-    with monkeypatch.context() as killed:
-        killed.setattr("themescope.jobs.kinds.append_corpus.typed_column", _kill)
-        with pytest.raises(SystemExit):
-            run_job(survey, job.id)
-    with survey.reading() as r:
-        assert {c.name: c.ready for c in r.corpora.list(include_unready=True)} == {
-            "C": True, f"wave of job {job.id}": False,
-        }  # fmt: skip
-    monkeypatch.setattr("themescope.jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
-    assert remove_leftovers(survey) == []
-    with survey.writing() as w:
-        w.jobs.requeue(job.id)
-    with monkeypatch.context() as killed:
-        killed.setattr("themescope.jobs.kinds.append_corpus._result", _kill)
-        with pytest.raises(SystemExit):
-            run_job(survey, job.id)
-    with survey.writing() as w:
-        w.jobs.requeue(job.id)
+
+    def killed(*_: object, **__: object) -> None:
+        raise SystemExit
+
+    for place in ("typed_column", "_result"):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"themescope.jobs.kinds.append_corpus.{place}", killed)
+            with pytest.raises(SystemExit):
+                run_job(survey, job.id)
+        if place == "typed_column":
+            with survey.reading() as r:
+                ready = {c.name: c.ready for c in r.corpora.list(include_unready=True)}
+            assert ready == {"C": True, f"wave of job {job.id}": False}
+            monkeypatch.setattr("themescope.jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
+            assert remove_leftovers(survey) == []
+        with survey.writing() as w:
+            w.jobs.requeue(job.id)
     run_job(survey, job.id)
     with survey.reading() as r:
         assert r.jobs.get(job.id).result["sentences"] == 4
@@ -254,30 +241,24 @@ def test_a_killed_job_goes_on(survey: Store, tmp_path: Path, monkeypatch: pytest
     assert len(texts(survey)) == 8
 
 
-def _kill(*_: object, **__: object) -> None:
-    raise SystemExit
-
-
 def test_what_fails_leaves_the_corpus_as_it_was(survey: Store, tmp_path: Path) -> None:
     before, file = stored(survey), write(tmp_path, "new.csv", NEW)
-    same = {"reader": "table", "settings": SETTINGS}
     with pytest.raises(DataError, match="no column 'Partei'"):
-        append(survey, file, columns={"Partei": "party"}, **same)
+        append(survey, file, columns={"Partei": "party"})
     with pytest.raises(DataError, match="no column 'key'"):
-        append(survey, file, id_column="key", **same)
+        append(survey, file, id_column="key")
     with pytest.raises(DataError, match="would be 'party'"):
-        append(survey, file, columns={"day": "party"}, **same)
+        append(survey, file, columns={"day": "party"})
     with pytest.raises(ReadError):
         append(survey, str(tmp_path / "none.csv"))
     with pytest.raises(ConfigError, match="date"):
-        append(survey, file, date="yesterday", **same)
+        append(survey, file, date="yesterday")
     assert stored(survey) == before
-    append(survey, file, **same)
+    append(survey, file)
     with pytest.raises(DuplicateNameError):
-        append(survey, file, **same)
+        append(survey, file)
     with pytest.raises(DataError, match="keeps the waves"):
-        do(survey, "append-corpus", files=[write(tmp_path, "w.csv", [("Text.", "3")], "text wave")], corpus="C",
-           wave="next", **same)  # fmt: skip
+        append(survey, write(tmp_path, "w.csv", [("Text.", "3")], "text wave"), wave="next")
 
 
 @pytest.mark.parametrize(("one", "other"), [("Rents  ARE high!", "rents are high"), ("ﬁne", "FINE"), ("…", "…")])
@@ -292,7 +273,7 @@ def test_new_sentences_enter_a_labelling_by_a_step(survey: Store, tmp_path: Path
     session, other = (LabellingSession(survey, labelling.id, person) for person in ("ann", "ann"))
     old = session.partition
     assert session.extend() is None
-    append(survey, write(tmp_path, "new.csv", NEW), reader="table", settings=SETTINGS)
+    append(survey, write(tmp_path, "new.csv", NEW))
     assert session.new_sentences().tolist() == [5, 6, 7, 8]
     step = session.extend()
     assert step is not None and step.summary == "4 units of “spring” added, without a code"

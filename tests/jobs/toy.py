@@ -26,18 +26,17 @@ class ToyConfig(JobConfig):
 
 def run(args: ToyConfig, context: JobContext) -> dict[str, Any]:
     RUNS[context.job_id] += 1
-    does = {
-        "count": _count,
-        "refuse": _refuse,
-        "break": _break,
-        "spin": _spin,
-        "checkpoint": _checkpoint,
-        "store": _store,
-    }
-    return does[args.what](args, context)
-
-
-def _count(args: ToyConfig, context: JobContext) -> dict[str, Any]:
+    match args.what:
+        case "refuse":
+            raise DataError("There is nothing to work on.")
+        case "break":
+            return {}["nothing"]
+        case "spin":
+            _spin(context)
+        case "checkpoint":
+            return _count_on(args, context)
+        case "store":
+            return _store(args, context)
     for step in range(args.steps):
         context.progress(step + 1, args.steps, f"step {step + 1}")
         context.metric("height", step, step * 10.0)
@@ -45,23 +44,7 @@ def _count(args: ToyConfig, context: JobContext) -> dict[str, Any]:
     return {"steps": args.steps}
 
 
-def _refuse(args: ToyConfig, context: JobContext) -> dict[str, Any]:
-    raise DataError("There is nothing to work on.")
-
-
-def _break(args: ToyConfig, context: JobContext) -> dict[str, Any]:
-    return {}["nothing"]
-
-
-def _spin(args: ToyConfig, context: JobContext) -> dict[str, Any]:
-    end = time.monotonic() + 300
-    while time.monotonic() < end:
-        context.progress(1, 2, "spinning")
-        time.sleep(0.01)
-    raise TimeoutError("Nobody told the toy to stop.")
-
-
-def _checkpoint(args: ToyConfig, context: JobContext) -> dict[str, Any]:
+def _count_on(args: ToyConfig, context: JobContext) -> dict[str, Any]:
     """Count in a file, and stop for good (spin) once at half way, the first time."""
     file = context.checkpoint_folder() / "count"
     start = int(file.read_text()) if file.exists() else 0
@@ -69,7 +52,7 @@ def _checkpoint(args: ToyConfig, context: JobContext) -> dict[str, Any]:
         file.write_text(str(step + 1))
         context.progress(step + 1, args.steps)
         if start == 0 and step + 1 == args.steps // 2:
-            _spin(args, context)
+            _spin(context)
     return {"started_at": start}
 
 
@@ -83,6 +66,14 @@ def _store(args: ToyConfig, context: JobContext) -> dict[str, Any]:
         context.progress(step + 1, args.steps, "storing")
         time.sleep(args.pause)
     return {"stored": args.steps, "started_at": start}
+
+
+def _spin(context: JobContext) -> None:
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        context.progress(1, 2, "spinning")
+        time.sleep(0.01)
+    raise TimeoutError("Nobody told the toy to stop.")
 
 
 CARD = JobCard(

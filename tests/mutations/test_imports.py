@@ -21,7 +21,8 @@ from safetensors.numpy import save
 
 from tests.homes import MakeHome
 from tests.jobs.helpers import SICK_HEADER, only_plan
-from tests.jobs.test_bundle import do, fill
+from tests.jobs.test_bundle import fill
+from tests.jobs.test_kinds import do
 from tests.mutations.mutate import mutated, mutated_members, packed, unpacked
 from themescope.core.config import digest_of
 from themescope.core.errors import ThemescopeError
