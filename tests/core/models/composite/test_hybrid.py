@@ -1,20 +1,26 @@
 """The cosine of a hybrid is the weighted mean of the cosines of its parts."""
 
 import dataclasses
+from functools import cache
 
 import numpy as np
 import pytest
 
-from tests.contracts.test_models import corpus, sentences
-from tests.contracts.test_models import trained_nets as net
+from tests.contracts.test_models import build, corpus, sentences
 from themescope.core.clustering.inputs import cosine_matrix
 from themescope.core.errors import DataError
+from themescope.core.models import REGISTRY
 from themescope.core.models.bag_of_words import Tfidf, TfidfConfig
 from themescope.core.models.composite import Hybrid, HybridConfig, concatenate_with_tfidf
-from themescope.core.types import SILENT, Corpus, Sentence
+from themescope.core.types import SILENT, Corpus, Model, Sentence
 
 WITH_WORDS = [0, 1, 3, 4, 6]
 """Rows of sentences with known words: every part has a vector of length 1."""
+
+
+@cache
+def net(seed: int) -> Model:
+    return build(REGISTRY.get("triplets-sen"), seed)
 
 
 def made(words: float, seeds: tuple[int, ...] = (3,)) -> Hybrid:
