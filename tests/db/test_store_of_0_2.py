@@ -200,7 +200,7 @@ def test_what_0_2_added_is_kept(old: Store) -> None:
     assert [*of["ada"].notes.values()] == ["a harbour is no transport"] and not of["ben"].notes
 
 
-def test_maps_are_readable(old: Store) -> None:
+def test_maps_and_runs_are_readable(old: Store) -> None:
     with old.reading() as r:
         maps = {m.name: (m, r.maps.points(m.id)) for m in r.maps.list()}
         corpus = r.corpora.by_name("Islands")
@@ -209,9 +209,6 @@ def test_maps_are_readable(old: Store) -> None:
         assert record.corpus_id == corpus.id and 0 <= record.faithfulness <= 1
         assert points.points.shape == (corpus.sentences, 2) and np.isfinite(points.points).all()
         assert len(set(points.sentence_ids.tolist())) == corpus.sentences
-
-
-def test_runs_are_readable(old: Store) -> None:
     with old.reading() as r:
         runs = r.runs.list()
         scores = Counter(score.run_id for score in r.runs.scores([run.id for run in runs]))
@@ -229,7 +226,7 @@ def test_runs_are_readable(old: Store) -> None:
     assert all(len(ids) == len(values) > 0 for ids, values in margins)
 
 
-def test_jobs_of_every_state_are_listed(old: Store) -> None:
+def test_jobs_of_every_state_are_listed_with_valid_arguments(old: Store) -> None:
     with old.reading() as r:
         jobs = r.jobs.list(limit=1_000)
         curves = [r.jobs.metrics(job.id) for job in jobs if job.kind == "train"]
@@ -241,11 +238,6 @@ def test_jobs_of_every_state_are_listed(old: Store) -> None:
     assert any(curves)
     (failed,) = (job for job in jobs if job.status is JobStatus.FAILED)
     assert "missing.txt" in failed.error
-
-
-def test_the_arguments_of_every_job_are_valid(old: Store) -> None:
-    with old.reading() as r:
-        jobs = r.jobs.list(limit=1_000)
     gone = {"iclust-annealed", "sib"}  # clusterers; their jobs stay in the list
     valid = [job for job in jobs if job.args.get("clusterer") not in gone]
     assert len(jobs) - len(valid) == 2

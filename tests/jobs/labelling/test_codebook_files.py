@@ -172,13 +172,6 @@ def test_a_file_of_codes_comes_back_in_a_new_labelling(store: Store, tmp_path: P
     assert not other.partition.clusters and not other.partition.entries
 
 
-def test_documents_to_read(store: Store) -> None:
-    session = labelled(store, "One")
-    page, text = (codebook.written(store, session.record.id, suffix) for suffix in ("html", "md"))
-    assert "<b>" not in page and "Rain &amp; &lt;snow&gt;" in page and "ask Ana" in page
-    assert "## Rain" in text and "### Numbers (1 sentence)" in text and "sentence 2" in text
-
-
 def test_texts_that_are_nowhere_yet_are_imported_first(sqlite_store: Store, tmp_path: Path) -> None:
     sections = (
         Section("", 1, (Paragraph("", ("Ana lives in Rome.", "She likes rain.")),)),
@@ -206,7 +199,7 @@ def test_texts_that_are_nowhere_yet_are_imported_first(sqlite_store: Store, tmp_
     assert {name: entry.definition for name, (_, _, entry) in shown.items()} == {"Rain": "wet", "Rome": ""}
 
 
-def test_a_project_of_other_texts_is_refused(store: Store, tmp_path: Path) -> None:
+def test_documents_can_be_read_and_a_project_of_other_texts_is_refused(store: Store, tmp_path: Path) -> None:
     session = labelled(store, "One")
     path = project(store, session.record, tmp_path / "first.qdpx")
     with store.writing() as w:
@@ -216,6 +209,9 @@ def test_a_project_of_other_texts_is_refused(store: Store, tmp_path: Path) -> No
     assert (plan.matched, plan.unmatched, len(plan.codings[0].partition.ids)) == (0, ("One",), 0)
     with pytest.raises(DataError, match="no sentences"):
         qda_projects.begin(store, NewLabelling(other.id, "x", "lea"), plan, "x")
+    page, text = (codebook.written(store, session.record.id, suffix) for suffix in ("html", "md"))
+    assert "<b>" not in page and "Rain &amp; &lt;snow&gt;" in page and "ask Ana" in page
+    assert "## Rain" in text and "### Numbers (1 sentence)" in text and "sentence 2" in text
     empty = session_of(store, session.record.corpus_id, "empty")
     with pytest.raises(DataError, match="needs one"):
         codebook.written(store, empty.record.id, "qdc")
