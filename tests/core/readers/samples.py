@@ -7,8 +7,10 @@ import json
 import lzma
 import tarfile
 import zipfile
+from xml.sax.saxutils import escape
 
 from themescope.core.readers import REGISTRY, formats
+from themescope.core.readers.documents.packages import made
 from themescope.core.types import SILENT
 
 PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -124,6 +126,29 @@ def zipped(members, packing=zipfile.ZIP_DEFLATED):
         for name, data in members.items():
             file.writestr(name, data)
     return content.getvalue()
+
+
+WORD = (
+    'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+)
+
+
+def run(text):
+    return f'<w:r><w:t xml:space="preserve">{escape(text)}</w:t></w:r>'
+
+
+def par(text, style="", properties=""):
+    style = f'<w:pStyle w:val="{style}"/>' if style else ""
+    return f"<w:p><w:pPr>{style}{properties}</w:pPr>{run(text) if text else ''}</w:p>"
+
+
+def docx(body, **parts):
+    named = {"T": "Title", "H1": "heading 1", "H2": "heading 2", "Toc": "toc 1"}
+    styles = "".join(f'<w:style w:styleId="{id}"><w:name w:val="{name}"/></w:style>' for id, name in named.items())
+    styles += '<w:style w:styleId="Mine"><w:name w:val="mine"/><w:basedOn w:val="H2"/></w:style>'
+    parts |= {"document": f"<w:body>{body}</w:body>", "styles": styles}
+    return made({f"word/{name}.xml": f"<w:x {WORD}>{content}</w:x>" for name, content in parts.items()})
 
 
 def archive(files, form=tarfile.DEFAULT_FORMAT):

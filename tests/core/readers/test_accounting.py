@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.readers.samples import archive, dump, page, parquet, reuters, workbook, zipped
+from tests.core.readers.samples import archive, docx, dump, page, par, parquet, reuters, story, workbook, zipped
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.documents.open_document import epub_of as epub_of
 from themescope.core.readers.documents.open_document import made_of as odt_of
@@ -97,16 +97,13 @@ def filled(forms: Mapping[str, str], before: str = "", after: str = "", between:
     return lambda parts: (before + between.join(forms[k].format(quote(text)) for k, text in parts) + after).encode()
 
 
-WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-WORD_PARAGRAPH = '<w:p><w:pPr><w:pStyle w:val="{}"/></w:pPr><w:r><w:t>{}</w:t></w:r></w:p>'
 WORD_KINDS = ["", "T", "H1", "H2", "Toc", "table", "footnote", "comment", "header1", "del", "moveFrom", "box"]
-WORD_STYLES = {"T": "Title", "H1": "heading 1", "H2": "heading 2", "Toc": "toc 1"}
 
 
 def word(parts: Parts) -> bytes:
     body, others = "", {"footnotes": "", "comments": "", "header1": ""}
     for kind, text in parts:
-        paragraph = WORD_PARAGRAPH.format(kind, text)
+        paragraph = par(text, kind)
         if kind == "table":
             body += f"<w:tbl><w:tr><w:tc>{paragraph}</w:tc></w:tr></w:tbl>"
         elif kind in ("del", "moveFrom"):
@@ -119,10 +116,7 @@ def word(parts: Parts) -> bytes:
             others[f"{kind}s"] += f"<w:{kind}>{paragraph}</w:{kind}>"
         else:
             body += paragraph
-    style = '<w:style w:styleId="{}"><w:name w:val="{}"/></w:style>'
-    styles = "".join(style.format(*named) for named in WORD_STYLES.items())
-    files = {"document": f"<w:body>{body}</w:body>", "styles": styles, **others}
-    return made({f"word/{name}.xml": f"<w:x {WORD}>{content}</w:x>" for name, content in files.items()})
+    return docx(body, **others)
 
 
 ODT = {
@@ -268,11 +262,10 @@ def stories(parts: Parts) -> bytes:
         "wheat": "<TITLE>{}</TITLE>",
         "outside": "<BODY>{}</BODY>",
     }
+    topics, flags = {"wheat": ["wheat"]}, {"outside": "NO"}
     return reuters(
         *(
-            f'<REUTERS TOPICS="{"NO" if kind == "outside" else "YES"}" LEWISSPLIT="TRAIN" NEWID="{number}">\n'
-            f"<TOPICS><D>{'wheat' if kind == 'wheat' else 'grain'}</D></TOPICS>\n"
-            f"<TEXT>{forms[kind].format(text)}</TEXT>\n</REUTERS>\n"
+            story(number, topics.get(kind, ["grain"]), forms[kind].format(text), flag=flags.get(kind, "YES"))
             for number, (kind, text) in enumerate(parts)
         )
     )

@@ -1,10 +1,8 @@
 """Documents: what becomes text, in which order, and that nothing is lost without being listed."""
 
-from xml.sax.saxutils import escape
-
 import pytest
 
-from tests.core.readers.samples import listed, read, texts, turns, write
+from tests.core.readers.samples import docx, listed, par, read, run, texts, turns, write
 from themescope.core.errors import ReadError
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.documents.open_document import made_of as odt_of
@@ -12,28 +10,6 @@ from themescope.core.readers.documents.packages import made
 from themescope.core.readers.documents.pdf import made_of as pdf_of
 from themescope.core.readers.formats import detect
 from themescope.core.types import SILENT
-
-WORD = (
-    'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
-    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
-)
-
-
-def run(text):
-    return f'<w:r><w:t xml:space="preserve">{escape(text)}</w:t></w:r>'
-
-
-def par(text, style="", properties=""):
-    style = f'<w:pStyle w:val="{style}"/>' if style else ""
-    return f"<w:p><w:pPr>{style}{properties}</w:pPr>{run(text) if text else ''}</w:p>"
-
-
-def docx(body, **parts):
-    named = {"T": "Title", "H1": "heading 1", "H2": "heading 2", "Toc": "toc 1"}
-    styles = "".join(f'<w:style w:styleId="{id}"><w:name w:val="{name}"/></w:style>' for id, name in named.items())
-    styles += '<w:style w:styleId="Mine"><w:name w:val="mine"/><w:basedOn w:val="H2"/></w:style>'
-    parts |= {"document": f"<w:body>{body}</w:body>", "styles": styles}
-    return made({f"word/{name}.xml": f"<w:x {WORD}>{content}</w:x>" for name, content in parts.items()})
 
 
 def test_word_headings_are_sections_and_the_rest_is_listed(tmp_path):
