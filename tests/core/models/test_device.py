@@ -11,7 +11,7 @@ from themescope.core.models import networks
 from themescope.core.models.networks import done_apart, pick_precision, seeded, thread_count, with_weights
 
 
-def test_a_block_has_the_numbers_of_its_seed_and_changes_no_others() -> None:
+def test_a_block_has_the_numbers_of_its_seed_and_threads_draw_one_after_the_other() -> None:
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)
@@ -20,15 +20,12 @@ def test_a_block_has_the_numbers_of_its_seed_and_changes_no_others() -> None:
     assert torch.equal(torch.rand(3), expected)
     torch.manual_seed(7)
     assert torch.equal(torch.rand(3), inside)
-
-
-def test_threads_draw_one_after_the_other() -> None:
-    inside = threading.Barrier(2)
+    both = threading.Barrier(2)
 
     def draw(seed: int) -> torch.Tensor:
         with seeded(seed):
             try:
-                inside.wait(0.2)  # passes only if both are in their blocks at once
+                both.wait(0.2)  # passes only if both are in their blocks at once
             except threading.BrokenBarrierError:
                 return torch.rand(3)
         raise AssertionError("two threads drew numbers at the same time")

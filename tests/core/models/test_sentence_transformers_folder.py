@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("tokenizers")
 
-from tests.core.models.triplet_network.test_training import THEMES, sections
-from tests.tiny_encoder import write_encoder
+from tests.core.models.triplet_network.themes import section_corpus
 from themescope import load
 from themescope.core.errors import ConfigError, ReadError
 from themescope.core.models import REGISTRY
@@ -19,17 +18,14 @@ from themescope.core.models.static_encoder import StaticEncoder, StaticEncoderCo
 from themescope.core.models.thematic_encoder import model as thematic
 from themescope.core.models.thematic_encoder.model import ThematicEncoder, ThematicEncoderConfig
 from themescope.core.text.languages import tokenize
-from themescope.core.types import Corpus, Sentence, Split
+from themescope.core.types import Sentence
 
 TEXTS = [
     "The river of the lake in it.", "the king's war isn't over (in 1999)", "music",
     "It cannot be: the U.S. album, vol. 7 --",
     "the queen, and the army of the school and the university in the water of the sea of it",
 ]  # fmt: skip
-
-
-def corpus():
-    return Corpus("c", sections={Split.TRAIN: sections(0, 8), Split.VALIDATION: sections(20, 4)})
+QUICK = {"epochs": 1, "threads": 1, "device": "cpu", "precision": "fp32"}
 
 
 def assert_equal_vectors(ours, theirs):
@@ -48,20 +44,13 @@ def ours(model, texts=TEXTS):
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    """A folder with an untrained BERT over the words of the themes."""
-    words = ["the", "of", "in", "it", "and", *" ".join(THEMES).split()]
-    return write_encoder(tmp_path_factory.mktemp("encoder"), words)
-
-
-@pytest.fixture(scope="module")
-def their_folder(tiny, tmp_path_factory):
+def their_folder(encoder, tmp_path_factory):
     """A folder that sentence-transformers wrote: first-token pooling, 8 word pieces, a prompt."""
     models = pytest.importorskip("sentence_transformers.models")
     from sentence_transformers import SentenceTransformer
 
     steps = [
-        models.Transformer(str(tiny), max_seq_length=8),
+        models.Transformer(str(encoder), max_seq_length=8),
         models.Pooling(16, pooling_mode="cls"),
         models.Normalize(),
     ]
@@ -71,8 +60,8 @@ def their_folder(tiny, tmp_path_factory):
     return folder
 
 
-def test_sentences_beyond_the_limit_of_an_encoder_are_counted(tiny, tmp_path):
-    folder = shutil.copytree(tiny, tmp_path / "short")
+def test_sentences_beyond_the_limit_of_an_encoder_are_counted(encoder, tmp_path):
+    folder = shutil.copytree(encoder, tmp_path / "short")
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 8}', "utf-8")
     model = load(folder)
     exact, longer = "the river of the lake in", "the river of the lake in it"  # eight word pieces with both ends, nine
@@ -83,35 +72,26 @@ def test_sentences_beyond_the_limit_of_an_encoder_are_counted(tiny, tmp_path):
 
 
 @pytest.mark.parametrize("adapter", ["lora", "full"])
-def test_sentence_transformers_loads_the_thematic_encoder(tiny, monkeypatch, tmp_path, adapter):
+def test_sentence_transformers_loads_the_thematic_encoder(encoder, monkeypatch, tmp_path, adapter):
     pytest.importorskip("peft")
-    monkeypatch.setattr(thematic, "installed_encoder", lambda feature: tiny)
-    config = ThematicEncoderConfig(
-        epochs=1,
-        threads=1,
-        device="cpu",
-        adapter=adapter,
-        learning_rate=0.02,
-        max_tokens=12,
-        prefix="in ",
-        precision="fp32",
-    )
-    model = ThematicEncoder(config, 0).fit(corpus())
+    monkeypatch.setattr(thematic, "installed_encoder", lambda feature: encoder)
+    config = ThematicEncoderConfig(**QUICK, adapter=adapter, learning_rate=0.02, max_tokens=12, prefix="in ")
+    model = ThematicEncoder(config, 0).fit(section_corpus())
     save_for_sentence_transformers(model, tmp_path)
     assert_equal_vectors(ours(model), theirs(tmp_path))
-    untrained = ours(load(tiny).fitted)
+    untrained = ours(load(encoder).fitted)
     assert (ours(model) * untrained).sum(axis=1).min() < 0.999, "the learned weights are part of the folder"
 
 
 def test_sentence_transformers_loads_the_static_encoder(tmp_path):
-    config = StaticEncoderConfig(vocabulary_limit=3_000, dim=12, least_count=1, epochs=1, threads=1, device="cpu")
-    model = StaticEncoder(config, 0).fit(corpus())
+    config = StaticEncoderConfig(**QUICK, vocabulary_limit=3_000, dim=12, least_count=1)
+    model = StaticEncoder(config, 0).fit(section_corpus())
     save_for_sentence_transformers(model, tmp_path)
     assert_equal_vectors(ours(model), theirs(tmp_path))
     assert not theirs(tmp_path, ["Unknown wörds only", ""]).any()
 
 
-def test_a_folder_of_sentence_transformers_is_a_model(their_folder, tmp_path):
+def test_a_folder_of_sentence_transformers_is_a_model(their_folder, tmp_path, encoder):
     assert is_foreign(their_folder)
     direct = load(their_folder)
     with pytest.warns(UserWarning, match="beginning of 4 of 5 sentences"):
@@ -122,6 +102,10 @@ def test_a_folder_of_sentence_transformers_is_a_model(their_folder, tmp_path):
     assert np.array_equal(ours(load(tmp_path / "saved").fitted), ours(direct.fitted))
     save_for_sentence_transformers(direct.fitted, tmp_path / "back")
     assert_equal_vectors(ours(direct.fitted), theirs(tmp_path / "back"))
+    save_foreign(their_folder, tmp_path)
+    assert str(their_folder.parent) not in (tmp_path / "model.json").read_text("utf-8")
+    with pytest.raises(ConfigError, match="8 bits"):
+        load(encoder, precision="int8")
 
 
 def test_the_installed_encoder_in_both_directions(tmp_path):
@@ -169,13 +153,3 @@ def test_numbers_are_spelled_out():
     assert spellings(["0", "7", "a#"]) == {"0": 0, "7": 1, "a#": 2} | {str(d): 0 for d in range(10) if d != 7} | {
         f"a{d}": 2 for d in range(10)
     }
-
-
-def test_precision_of_a_foreign_folder_cannot_be_set(tiny):
-    with pytest.raises(ConfigError, match="8 bits"):
-        load(tiny, precision="int8")
-
-
-def test_the_config_of_a_foreign_model_names_no_path(their_folder, tmp_path):
-    save_foreign(their_folder, tmp_path)
-    assert str(their_folder.parent) not in (tmp_path / "model.json").read_text("utf-8")

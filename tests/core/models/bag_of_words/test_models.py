@@ -1,5 +1,3 @@
-"""Bag-of-words models against scikit-learn and direct computation."""
-
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -38,35 +36,26 @@ def test_tfidf_within_the_article_equals_scikit_learn_on_each_article(sublinear)
         assert np.allclose(ours[3 * i : 3 * i + 3, 3 * i : 3 * i + 3], theirs, atol=1e-6)
 
 
-def test_tfidf_over_the_corpus_equals_scikit_learn_on_all_sentences():
+def test_tfidf_over_the_corpus_equals_scikit_learn_and_without_articles_it_is_one_article():
     sentences = article_sentences()
     model = fitted("tfidf", {"scope": "corpus"}, Corpus(sentences=sentences))
     theirs = TfidfVectorizer().fit_transform([s.text for s in sentences])
     assert np.allclose(cosines(model.embed(sentences)), cosines(theirs), atol=1e-6)
     assert np.allclose(model.embed(sentences[:1]).toarray(), model.embed(sentences).toarray()[:1])
-
-
-def test_sentences_without_an_article_count_as_one_article():
-    sentences = [Sentence(text) for text in ARTICLES[0]]
+    with pytest.raises(DataError, match="needs the sentences"):
+        fitted("tfidf", {"scope": "corpus"})
+    loose = [Sentence(text) for text in ARTICLES[0]]
     assert np.allclose(
-        fitted("tfidf", {}).embed(sentences).toarray(), fitted("tfidf", {}).embed(article_sentences()[:3]).toarray()
+        fitted("tfidf", {}).embed(loose).toarray(), fitted("tfidf", {}).embed(article_sentences()[:3]).toarray()
     )
 
 
-def test_tfidf_over_a_corpus_needs_sentences():
-    with pytest.raises(DataError, match="needs the sentences"):
-        fitted("tfidf", {"scope": "corpus"})
-
-
-def test_mean_vectors_is_the_mean_of_known_words():
+def test_mean_vectors_are_means_of_known_words_whatever_the_number_of_sentences():
     model = fitted("mean-vectors", {"vocabulary_limit": 2_000, "storage": "fp32"})
     table = load_word_vectors("glove-6b-50d", 2_000)
     known = [table.row(word) for word in ("the", "city", ",", "of", "the", "north")]
     vector = model.embed([Sentence("The city, qqxx of the north")])[0]
     assert np.allclose(vector, table.table[known].mean(axis=0), atol=1e-6)
-
-
-def test_mean_vectors_do_not_depend_on_the_number_of_sentences():
     model = fitted("mean-vectors", {"vocabulary_limit": 500})
     sentences = [Sentence(f"the {'city ' * (i % 7)} in") for i in range(9_000)]
     assert np.array_equal(model.embed(sentences)[8_999], model.embed(sentences[8_999:])[0])

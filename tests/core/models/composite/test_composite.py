@@ -1,5 +1,3 @@
-"""Models that are made of others."""
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -38,7 +36,7 @@ def concatenated(models, **settings):
     return built
 
 
-def test_components_are_the_vectors_of_the_networks(components):
+def test_components_are_the_vectors_of_the_networks_also_of_length_1_or_other_distances(components):
     both = concatenated(components)
     vectors = both.embed(SENTENCES)
     assert np.array_equal(vectors, np.concatenate([component.embed(SENTENCES) for component in components], axis=1))
@@ -49,15 +47,16 @@ def test_components_are_the_vectors_of_the_networks(components):
     ]
     assert both.distances(a, b) == pytest.approx([sum(apart), 0], abs=1e-5)
     assert both.metrics["titles: training triplets"] == 48
-
-
-def test_unit_components_have_length_1(components):
     vectors = concatenated(components, unit_components=True).embed(SENTENCES)
     for component in (vectors[:, :12], vectors[:, 12:]):
         assert np.linalg.norm(component, axis=1) == pytest.approx([1, 0, 1], abs=1e-6)
+    mixed = concatenated((components[0], net(4, loss="facenet")))
+    vectors = mixed.embed(SENTENCES)
+    cosine = vectors[0] @ vectors[2] / np.linalg.norm(vectors[0]) / np.linalg.norm(vectors[2])
+    assert mixed.distances(vectors[[0]], vectors[[2]]) == pytest.approx([1 - cosine], abs=1e-6)
 
 
-def test_shared_word_vectors_are_saved_once(components, tmp_path):
+def test_shared_word_vectors_are_saved_once_and_files_of_version_0_1_loaded(components, tmp_path):
     for name, models in (("one", components), ("two", (components[0], net(3, vocabulary_limit=20)))):
         both = concatenated(models)
         save_model(both, "triplets-sen-titles", tmp_path / name, {})
@@ -65,13 +64,14 @@ def test_shared_word_vectors_are_saved_once(components, tmp_path):
         loaded, _ = load_model(tmp_path / name)
         assert np.array_equal(loaded.embed(SENTENCES), both.embed(SENTENCES))
         assert loaded.metrics == both.metrics
-
-
-def test_networks_of_different_distances_are_compared_by_cosine(components):
-    both = concatenated((components[0], net(4, loss="facenet")))
-    vectors = both.embed(SENTENCES)
-    cosine = vectors[0] @ vectors[2] / np.linalg.norm(vectors[0]) / np.linalg.norm(vectors[2])
-    assert both.distances(vectors[[0]], vectors[[2]]) == pytest.approx([1 - cosine], abs=1e-6)
+    older = concatenated(components, unit_components=True)
+    older.save(tmp_path)
+    (tmp_path / "components.json").rename(tmp_path / "halves.json")
+    settings = tmp_path / "embedder.json"
+    settings.write_text(settings.read_text("utf-8").replace("unit_components", "unit_halves"), "utf-8")
+    read = type(older).load(tmp_path)
+    assert read.config == older.config
+    assert np.array_equal(read.embed(SENTENCES), older.embed(SENTENCES))
 
 
 def test_exactly_two_networks_can_be_concatenated(components):
@@ -86,30 +86,20 @@ def test_a_bound_on_norms_holds_wherever_the_network_is_used():
     assert np.linalg.norm(bounded.embed(SENTENCES), axis=1) == pytest.approx([0.05, 0, 0.05], rel=1e-5)
 
 
-def test_a_model_of_version_0_1_is_loaded(components, tmp_path):
-    both = concatenated(components, unit_components=True)
-    both.save(tmp_path)
-    (tmp_path / "components.json").rename(tmp_path / "halves.json")
-    settings = tmp_path / "embedder.json"
-    settings.write_text(settings.read_text("utf-8").replace("unit_components", "unit_halves"), "utf-8")
-    loaded = type(both).load(tmp_path)
-    assert loaded.config == both.config
-    assert np.array_equal(loaded.embed(SENTENCES), both.embed(SENTENCES))
-
-
 ARTICLES, POSITIONS = np.array([5, 5, 5, 2, -1, -1]), np.array([1, 0, 2, 0, 0, 1])
 X = np.array([[3.0, 0], [0, 3], [6, 0], [1, 1], [2, 0], [0, 2]], np.float32)
 
 
-def test_document_means_leave_sentences_without_an_article():
-    wanted = np.array([[3, 1]] * 3 + [[1, 1], [2, 0], [0, 2]])
-    assert np.allclose(REGISTRY.build("doc-mean", seed=0)._smooth(X, ARTICLES, POSITIONS), wanted)
-
-
-def test_neighbours_have_a_weight_of_a_quarter_each():
-    # In order of positions the rows of article 5 are 1, 0, 2.
-    wanted = np.array([[3, 0.75], [1.5, 1.5], [4.5, 0], [1, 1], [2, 0], [0, 2]])
-    assert np.allclose(REGISTRY.build("neighbour-mean", seed=0)._smooth(X, ARTICLES, POSITIONS), wanted)
+@pytest.mark.parametrize(
+    ("method", "wanted"),
+    [
+        ("doc-mean", [*[[3, 1]] * 3, [1, 1], [2, 0], [0, 2]]),
+        # A neighbour has a weight of a quarter; in order of positions the rows of article 5 are 1, 0, 2.
+        ("neighbour-mean", [[3, 0.75], [1.5, 1.5], [4.5, 0], [1, 1], [2, 0], [0, 2]]),
+    ],
+)
+def test_means_leave_sentences_without_an_article(method, wanted):
+    assert np.allclose(REGISTRY.build(method, seed=0)._smooth(X, ARTICLES, POSITIONS), wanted)
 
 
 @given(st.floats(0, 0.95), st.integers(0, 100))
@@ -123,17 +113,13 @@ def test_smoothing_solves_its_equation(share, seed):
     assert np.allclose(found[graph.degrees == 0], x[graph.degrees == 0])
 
 
-@given(st.lists(st.integers(0, 5_000), min_size=1, max_size=30), st.floats(1, 100))
-def test_positions_of_an_article_have_the_similarity_of_the_curve(positions, reach):
+@given(st.lists(st.integers(0, 5_000), min_size=1, max_size=30), st.floats(1, 100), st.integers(1, 10**9))
+def test_positions_have_the_similarity_of_the_curve_within_an_article_only(positions, reach, article):
     rows = position_rows([Sentence("x", article_id=4, position=p) for p in positions], reach)
     distances = np.subtract.outer(positions, positions)
     assert np.allclose((rows @ rows.T).toarray(), np.exp(-(distances**2) / (2 * reach**2)), atol=2e-3)
-
-
-@given(st.integers(1, 10**9), st.integers(1, 5_000))
-def test_positions_of_the_next_articles_are_not_similar(article, position):
-    given = [Sentence("x", article_id=article + n, position=position) for n in range(3)]
-    assert np.allclose((position_rows(given, 6.0) @ position_rows(given, 6.0).T).toarray(), np.eye(3), atol=1e-6)
+    rows = position_rows([Sentence("x", article_id=article + n, position=positions[0]) for n in range(3)], 6.0)
+    assert np.allclose((rows @ rows.T).toarray(), np.eye(3), atol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -157,14 +143,11 @@ def test_sparse_models_are_reduced_before_smoothing(corpus, id):
     assert accuracy(mixed, corpus[1]) > accuracy(reduced, corpus[1])
 
 
-def test_the_mean_of_a_document_can_be_concatenated_with_the_sentence(corpus, content):
+def test_several_models_are_smoothed_separately_and_concatenated_also_with_the_sentence(corpus, content, tmp_path):
     sentences = corpus[0].sentences[:16]
-    both = build("doc-mean", corpus, (content,), keep_own=True).embed(sentences)
+    joined = build("doc-mean", corpus, (content,), keep_own=True).embed(sentences)
     own = content.embed(sentences)
-    assert np.allclose(both[:, :20], own) and np.allclose(both[3, 20:], own[:8].mean(axis=0), atol=1e-6)
-
-
-def test_several_models_are_smoothed_separately_and_concatenated(corpus, content, tmp_path):
+    assert np.allclose(joined[:, :20], own) and np.allclose(joined[3, 20:], own[:8].mean(axis=0), atol=1e-6)
     sentences, words = corpus[0].sentences, build("tfidf", corpus, scope="corpus")
     both = build("doc-mean", corpus, (words, content), lsa=12, unit=True, unit_mixed=True)
     found = both.embed(sentences)

@@ -44,16 +44,13 @@ def test_cosines_are_weighted_means(weight: float, seeds: tuple[int, ...]) -> No
     assert np.allclose(found[rows], wanted[rows], atol=1e-5)
 
 
-def test_sparse_models_are_refused() -> None:
-    with pytest.raises(DataError, match="includes tf-idf already"):
-        Hybrid(HybridConfig(), 0).fit(Corpus("none", models=(words(),)), SILENT)
-
-
-def test_missing_models_are_explained() -> None:
+def test_missing_and_sparse_models_are_explained() -> None:
     with pytest.raises(DataError, match="Name one or more"):
         Hybrid(HybridConfig(), 0).fit(Corpus("none"), SILENT)
     with pytest.raises(DataError, match="not fitted yet"):
         Hybrid(HybridConfig(), 0).embed([Sentence("A town.")])
+    with pytest.raises(DataError, match="includes tf-idf already"):
+        Hybrid(HybridConfig(), 0).fit(Corpus("none", models=(words(),)), SILENT)
 
 
 def test_stop_words_can_be_left_out():

@@ -1,5 +1,3 @@
-"""The input of the methods of ConS2V: words, arrays and graphs."""
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -108,13 +106,10 @@ def test_draws_follow_the_distribution():
     assert np.array_equal(draws(table, 50, 7), draws(table, 50, 7))
 
 
-def test_noise_is_proportional_to_count_to_the_power_of_three_quarters():
+def test_noise_and_subsampling_follow_the_published_formulas():
     assert np.allclose(probabilities(word_noise(np.array([16, 1, 0]))), [8 / 9, 1 / 9, 0])
     # Sentence 0 stands in 15 lists, sentence 2 in none: one is added to every count.
     assert np.allclose(probabilities(node_noise(np.zeros(15, np.int32), 3)), [0.8, 0.1, 0.1])
-
-
-def test_subsampling_uses_the_published_formula():
     counts, t = np.array([900_000, 99_990, 10]), 1e-4
     f = counts / counts.sum()
     assert np.allclose(keep_probability(counts, t), np.minimum(1, (np.sqrt(f / t) + 1) * t / f))
@@ -134,7 +129,7 @@ def words_of(text, i):
     return [text.vocabulary.words[w] for w in text.ids[text.starts[i] : text.starts[i + 1]]]
 
 
-def test_sentences_of_at_most_two_words_are_left_out():
+def test_short_sentences_are_left_out_and_rare_words_can_be():
     text = encode_text(sentences())
     assert text.rows.tolist() == [0, 3, 4] and text.words == 13
     assert text.articles.tolist() == [0, 1, 1] and text.positions.tolist() == [0, 0, 1]
@@ -142,9 +137,6 @@ def test_sentences_of_at_most_two_words_are_left_out():
     assert text.vocabulary.words[0] == "cat" and text.vocabulary.counts[0] == 5
     assert text.vocabulary.counts.sum() == text.words
     assert text.vocabulary.rows("cats and THE dog") == [0, text.vocabulary.row_of["the"]]
-
-
-def test_rare_words_can_be_removed():
     text = encode_text(sentences(), min_count=2)
     assert set(text.vocabulary.words) == {"cat", "the"}
     assert text.rows.tolist() == [3]

@@ -3,15 +3,7 @@
 import numpy as np
 import pytest
 
-from themescope.core.models.con_s2v.kernels import (
-    descend,
-    infer,
-    pull,
-    retrofit,
-    train_bags,
-    train_memory,
-    train_sentences,
-)
+from themescope.core.models.con_s2v import kernels
 from themescope.core.models.con_s2v.text import (
     Context,
     Losses,
@@ -53,7 +45,7 @@ def test_a_step_is_the_gradient_of_its_loss(targets):
     random = np.random.default_rng(0)
     x, table = filled(random, 3), filled(random, 6)
     before, gradient = table.copy(), np.zeros(DIM, np.float32)
-    loss = descend(x, 1, table, np.array(targets), len(targets), np.float32(1), gradient)
+    loss = kernels.descend(x, 1, table, np.array(targets), len(targets), np.float32(1), gradient)
     rows = before[targets].astype(np.float64)
     assert loss == pytest.approx(loss_of(x[1], rows), rel=1e-5)
     assert np.allclose(gradient, -slope(lambda p: loss_of(p, rows), x[1].astype(np.float64)), atol=1e-5)
@@ -63,19 +55,16 @@ def test_a_step_is_the_gradient_of_its_loss(targets):
     assert np.array_equal(table[untouched], before[untouched])
 
 
-def test_duplicate_noise_counts_twice():
+def test_duplicate_noise_counts_twice_and_logits_are_limited_to_six():
     random = np.random.default_rng(2)
     x, table = filled(random, 1), filled(random, 3)
     before, gradient = table.copy(), np.zeros(DIM, np.float32)
-    descend(x, 0, table, np.array([0, 1, 1]), 3, np.float32(0.01), gradient)
+    kernels.descend(x, 0, table, np.array([0, 1, 1]), 3, np.float32(0.01), gradient)
     once = 0.01 / (1 + np.exp(-before[1] @ x[0]))
     assert np.allclose(before[1] - table[1], 2 * once * x[0], rtol=1e-2)
-
-
-def test_logits_are_limited_to_six():
     x, gradient = np.full((1, DIM), 10, np.float32), np.zeros(DIM, np.float32)
     table = np.full((2, DIM), -10, np.float32)
-    loss = descend(x, 0, table, np.array([0, 1]), 2, np.float32(1), gradient)
+    loss = kernels.descend(x, 0, table, np.array([0, 1]), 2, np.float32(1), gradient)
     edge = 1 / (1 + np.exp(6))
     assert loss == pytest.approx(-np.log(edge) - np.log(1 - edge), rel=1e-4)
 
@@ -85,7 +74,7 @@ def test_the_proximity_step_is_the_gradient_of_proximity(share):
     random = np.random.default_rng(1)
     x, mean = filled(random, 2), filled(random, 1)[0]
     start = x[1].astype(np.float64)
-    pull(x, 1, mean, np.float32(share))
+    kernels.pull(x, 1, mean, np.float32(share))
     # λ is defined by the step, so the loss is ½‖φ - mean‖² (F.2: the factor 2 is absorbed).
     assert np.allclose(x[1] - start, -share * slope(lambda p: 0.5 * ((p - mean) ** 2).sum(), start), atol=1e-5)
 
@@ -110,7 +99,9 @@ class Small:
 
     def train(self, low=0, high=6, rate=0.1, content=True, neighbours=1.0, strength=0.0, implicit=False, window=0):
         steps = Losses(content, neighbours, strength, implicit, window)
-        return train_sentences(self.tables, self.text, self.context, self.noise, steps, self.span(low, high, rate))
+        return kernels.train_sentences(
+            self.tables, self.text, self.context, self.noise, steps, self.span(low, high, rate)
+        )
 
 
 @pytest.mark.parametrize("losses", [{"neighbours": 0.0}, {"content": False}])
@@ -135,28 +126,22 @@ def test_neighbour_prediction_uses_its_share_of_the_learning_rate():
     assert np.array_equal(tables[0].words, tables[1].words)
 
 
-def test_every_word_takes_one_step_of_each_loss():
+def test_every_word_takes_one_step_of_each_loss_where_there_are_neighbours():
     small = Small()
     loss, words, node_loss, nodes = small.train(strength=0.5)
     assert words == nodes == len(small.ids)
     # At the start every answer is a coin toss: ln 2 for the item and for each noise word that is not the item.
     assert 0 < loss / words < 6 * np.log(2) + 0.1 and 0 < node_loss / nodes < 6 * np.log(2) + 0.1
-
-
-def test_sentences_without_neighbours_learn_their_content_only():
     small = Small()
     small.context = Context(np.zeros(0, np.int32), np.zeros(7, np.int64))
     _, words, _, nodes = small.train(strength=1.0)
     assert words == len(small.ids) and nodes == 0 and not small.tables.nodes.any()
 
 
-def test_a_full_proximity_step_reaches_the_only_neighbour():
+def test_a_proximity_step_reaches_the_only_neighbour_and_is_stable_if_implicit():
     small = Small()
     small.train(high=1, rate=0.5, content=False, neighbours=0.0, strength=2.0)
     assert np.allclose(small.tables.sentences[0], small.tables.sentences[1], atol=1e-6)
-
-
-def test_the_implicit_proximity_step_is_stable_for_any_strength():
     explicit, implicit = Small(), Small()
     explicit.train(rate=1.0, content=False, neighbours=0.0, strength=100.0)
     implicit.train(rate=1.0, content=False, neighbours=0.0, strength=100.0, implicit=True)
@@ -192,22 +177,22 @@ def test_the_reference_mode_also_trains_word_inputs():
 def test_distributed_memory_updates_sentences_and_preceding_words():
     small = Small()
     inputs, sentences = small.tables.inputs.copy(), small.tables.sentences.copy()
-    first = train_memory(small.tables, small.text, small.noise, 3, small.span())
+    first = kernels.train_memory(small.tables, small.text, small.noise, 3, small.span())
     assert first[1] == len(small.ids)
     for _ in range(200):
-        last = train_memory(small.tables, small.text, small.noise, 3, small.span())
+        last = kernels.train_memory(small.tables, small.text, small.noise, 3, small.span())
     assert last[0] < 0.8 * first[0]
     assert (small.tables.inputs != inputs).any() and (small.tables.sentences != sentences).all(axis=1).any()
 
 
 def test_fastsent_predicts_the_words_of_neighbours():
     small = Small()
-    plain = train_bags(small.tables, small.text, small.context, small.noise, False, small.span())
+    plain = kernels.train_bags(small.tables, small.text, small.context, small.noise, False, small.span())
     lengths = np.diff(small.starts)
     assert plain[1] == sum(
         lengths[small.context.targets[slice(*small.context.starts[i : i + 2])]].sum() for i in range(6)
     )
-    own = train_bags(small.tables, small.text, small.context, small.noise, True, small.span())
+    own = kernels.train_bags(small.tables, small.text, small.context, small.noise, True, small.span())
     assert own[1] == plain[1] + len(small.ids)
 
 
@@ -217,11 +202,11 @@ def test_inference_changes_only_the_new_rows_independently():
         small.train(neighbours=0.0)
     words, start = small.tables.words.copy(), filled(np.random.default_rng(9), 6)
     whole, seeds = start.copy(), np.arange(6)
-    infer(Tables(whole, words, words, words), small.text, small.noise, 0, 5, 0.05, seeds)
+    kernels.infer(Tables(whole, words, words, words), small.text, small.noise, 0, 5, 0.05, seeds)
     assert np.array_equal(words, small.tables.words) and (whole != start).any(axis=1).all()
     alone = start[2:3].copy()
     text = TextArrays(small.ids[small.starts[2] : small.starts[3]], np.array([0, 3]), small.text.keep)
-    infer(Tables(alone, words, words, words), text, small.noise, 0, 5, 0.05, seeds[2:3])
+    kernels.infer(Tables(alone, words, words, words), text, small.noise, 0, 5, 0.05, seeds[2:3])
     assert np.array_equal(alone[0], whole[2])
 
 
@@ -232,7 +217,7 @@ def test_retrofitting_reaches_its_fixed_point():
     graph = discourse_graph(articles, positions)
     start = random.normal(size=(n, DIM)).astype(np.float32)
     vectors = start.copy()
-    retrofit(vectors, start, Context(graph.targets, graph.starts), 20)
+    kernels.retrofit(vectors, start, Context(graph.targets, graph.starts), 20)
     adjacency = np.zeros((n, n))
     adjacency[np.repeat(np.arange(n), graph.degrees), graph.targets] = 1
     share = adjacency / np.maximum(adjacency.sum(1, keepdims=True), 1)

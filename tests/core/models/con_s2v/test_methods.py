@@ -1,5 +1,3 @@
-"""Methods that learn sentence vectors: lookup, inference and base models."""
-
 import dataclasses
 
 import numpy as np
@@ -30,7 +28,7 @@ def content(corpus):
     return build("sen2vec", corpus, **SMALL, memory_rate=0.2)
 
 
-def test_a_learned_vector_is_found_by_id_or_text(corpus, content):
+def test_a_learned_vector_is_found_by_id_or_text_and_others_are_inferred_from_their_words(corpus, content):
     sentences = corpus[0].sentences
     vectors = content.embed(sentences)
     assert vectors.shape == (len(sentences), 20)
@@ -42,16 +40,13 @@ def test_a_learned_vector_is_found_by_id_or_text(corpus, content):
     first, second = twins.embed(twin)
     assert not np.array_equal(first, second)
     assert np.array_equal(twins.embed([third])[0], twins.embed(sentences)[3])
-
-
-def test_other_sentences_are_inferred_from_their_words(corpus, content):
     words = [f"q{topic}x{i}z" for topic in range(TOPICS) for i in range(40)]
     new = [Sentence(" ".join(words[40 * t : 40 * t + 40])) for t in range(TOPICS)]
-    vectors = content.embed(new)
-    assert np.array_equal(content.embed(new[1:2])[0], vectors[1])
+    inferred = content.embed(new)
+    assert np.array_equal(content.embed(new[1:2])[0], inferred[1])
     known, topics = content.embed(corpus[0].sentences), corpus[1]
     unit = known / np.linalg.norm(known, axis=1, keepdims=True)
-    similar = np.array([[(unit[topics == t] @ v).mean() for t in range(TOPICS)] for v in vectors])
+    similar = np.array([[(unit[topics == t] @ v).mean() for t in range(TOPICS)] for v in inferred])
     assert (similar.argmax(axis=1) == np.arange(TOPICS)).sum() >= TOPICS - 1
     assert not content.embed([Sentence("q0x1z q0x2z"), Sentence("nobody knows these words")]).any()
 
@@ -83,5 +78,3 @@ def test_a_base_model_of_another_method_is_refused(corpus):
     for id in ("ret-dis", "con-s2v-sim"):
         with pytest.raises(DataError, match="one trained sen2vec"):
             build(id, corpus, (words,), **SMALL)
-    with pytest.raises(DataError, match="fitted models"):
-        build("doc-mean", corpus, ())

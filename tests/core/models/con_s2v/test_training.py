@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from tests.core.models.con_s2v.topics import accuracy, topic_sentences
+from tests.core.reports import Watched
 from themescope.core.config import config_from_dict
 from themescope.core.errors import Cancelled, ConfigError, TrainingError
 from themescope.core.models.con_s2v import training
@@ -22,8 +23,7 @@ def corpus():
 
 @pytest.fixture(autouse=True)
 def short_blocks(monkeypatch):
-    for module in (training, training):
-        monkeypatch.setattr(module, "BLOCK_WORDS", 700)
+    monkeypatch.setattr(training, "BLOCK_WORDS", 700)
 
 
 def learned(corpus, report=None, seed=1, **settings):
@@ -31,39 +31,22 @@ def learned(corpus, report=None, seed=1, **settings):
     return learn_sentences(config, corpus[0], corpus[1], seed, report or SILENT)
 
 
-class Watched(NullReport):
-    """Records what is reported, and cancels once."""
-
-    def __init__(self, folder=None, cancel_at=None):
-        super().__init__(folder)
-        self.calls, self.points, self.cancel_at = 0, [], cancel_at
-
-    def progress(self, done, total, message=""):
-        assert 0 <= done <= total
-        self.calls += 1
-        if self.calls == self.cancel_at:
-            raise Cancelled
-
-    def metric(self, name, step, value):
-        self.points.append((name, step, value))
-
-
 def same(a, b):
     return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("sentences", "words", "inputs"))
 
 
-@pytest.mark.parametrize("cancel_at", [1, 4, 9])
-def test_a_resumed_training_ends_with_the_same_vectors(corpus, tmp_path, cancel_at):
-    whole = learned(corpus, epochs=3)
-    report = Watched(tmp_path, cancel_at)
+BATCHES = {"batch": 64, "device": "cpu", "epochs": 2, "proximity_step": "implicit", "strength": 50.0}
+
+
+@pytest.mark.parametrize(("cancel_at", "settings"), [*((at, {"epochs": 3}) for at in (1, 4, 9)), (4, BATCHES)])
+def test_a_resumed_training_ends_with_the_same_vectors(corpus, tmp_path, cancel_at, settings):
+    whole = learned(corpus, **settings)
     with pytest.raises(Cancelled):
-        learned(corpus, report, epochs=3)
-    resumed = Watched(tmp_path)
-    assert same(learned(corpus, resumed, epochs=3), whole)
-    assert resumed.calls < report.cancel_at + resumed.calls
+        learned(corpus, Watched(tmp_path, cancel_at), **settings)
+    assert same(learned(corpus, Watched(tmp_path), **settings), whole)
     again = Watched(tmp_path)
-    assert same(learned(corpus, again, epochs=3), whole) and again.calls == 0
-    assert not same(learned(corpus, Watched(tmp_path), seed=9, epochs=3), whole)
+    assert same(learned(corpus, again, **settings), whole) and not again.calls
+    assert not same(learned(corpus, Watched(tmp_path), seed=9, **settings), whole)
     drop_checkpoints(tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -101,14 +84,6 @@ def test_context_raises_accuracy_and_batches_learn_equally_well(corpus):
     assert abs(score(batch=64, device="cpu").mean() - context.mean()) < 0.12  # a run scatters by about .07 over seeds
 
 
-def test_training_in_batches_is_reproducible_and_resumes(corpus, tmp_path):
-    settings = {"batch": 64, "device": "cpu", "epochs": 2, "proximity_step": "implicit", "strength": 50.0}
-    whole = learned(corpus, **settings)
-    with pytest.raises(Cancelled):
-        learned(corpus, Watched(tmp_path, 4), **settings)
-    assert same(learned(corpus, Watched(tmp_path), **settings), whole)
-
-
 def test_distributed_memory_and_fastsent_learn_the_topics(corpus):
     text, graph, topics = corpus
     memory = config_from_dict(MemoryConfig, SMALL | {"epochs": 60, "window": 4})
@@ -119,13 +94,10 @@ def test_distributed_memory_and_fastsent_learn_the_topics(corpus):
     assert accuracy(sums, topics) > 0.5
 
 
-def test_a_text_without_training_sentences_is_refused():
+def test_what_learns_nothing_is_refused():
     text = encode_text([Sentence("Too short."), Sentence("")])
     with pytest.raises(TrainingError, match="three known words"):
         learn_sentences(SentVecConfig(dim=4), text, discourse_graph(text.articles, text.positions), 0, SILENT)
-
-
-def test_settings_that_learn_nothing_are_refused():
     with pytest.raises(ConfigError, match="learn nothing"):
         SentVecConfig(content=False, neighbours=False)
     with pytest.raises(ConfigError, match="mode paper only"):

@@ -1,5 +1,3 @@
-"""Supervised contrastive loss and average precision, against explicit loops."""
-
 import math
 
 import numpy as np
@@ -38,12 +36,8 @@ def batches(draw):
 
 
 @given(batches())
-def test_the_loss_equals_its_definition(batch):
+def test_the_loss_equals_its_definition_whatever_other_articles_there_are(batch):
     assert float(loss_of(*batch)) == pytest.approx(loss_by_loops(*batch), abs=1e-4)
-
-
-@given(batches())
-def test_sentences_of_other_articles_do_not_matter(batch):
     logits, articles, sections = batch
     n = len(articles)
     wider = np.full((n + 2, n + 2), 50.0)
@@ -52,20 +46,14 @@ def test_sentences_of_other_articles_do_not_matter(batch):
     assert float(added) == pytest.approx(float(loss_of(*batch)), abs=1e-4)
 
 
-def test_a_sentence_without_positives_contributes_nothing_as_anchor():
+def test_without_positives_there_is_no_loss_and_no_gradient():
     logits = torch.zeros((4, 4), requires_grad=True)
     loss_of(logits, [0, 0, 0, 0], [0, 0, 1, 2]).backward()
     assert not logits.grad[2:].any() and logits.grad[:2].any()
-
-
-def test_a_batch_without_positives_has_no_loss_and_no_gradient():
     logits = torch.ones((3, 3), requires_grad=True)
     loss = loss_of(logits, [0, 0, 1], [0, 1, 2])
     loss.backward()
     assert float(loss.detach()) == 0 and not logits.grad.any()
-
-
-def test_large_logits_do_not_overflow():
     logits = 1e4 * np.array([[0, 1, -1], [1, 0, -1], [-1, -1, 0.0]])
     assert float(loss_of(logits, [0, 0, 0], [0, 0, 1])) == 0
 

@@ -1,5 +1,3 @@
-"""Sampling of whole-article batches."""
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,19 +17,13 @@ def data_of(*sizes):
     return sectioned_articles([s for number, each in enumerate(sizes) for s in article(5 + number, each)])
 
 
-def test_articles_without_positive_or_negative_pairs_are_left_out():
+def test_only_articles_with_positive_and_negative_pairs_are_taken_by_section_in_any_order():
     sentences = [*article(1, [3]), *article(2, [1, 1, 1]), *article(3, [2, 1]), Sentence("typed"), Sentence("typed")]
     found = sectioned_articles(sentences)
     assert len(found) == 1
     assert [sentences[i].article_id for i in found.sentences] == [3, 3, 3]
-
-
-def test_no_sentences_give_no_articles():
     assert len(sectioned_articles([])) == 0
     assert len(EpochBatches(sectioned_articles([]), SampleSize(), 4, 0, 0)) == 0
-
-
-def test_rows_name_the_section_of_their_sentence_in_any_order():
     sentences = [s for pair in zip(article(1, [2, 2]), article(2, [2, 2]), strict=True) for s in pair]
     found = sectioned_articles(sentences)
     labels = [(sentences[i].article_id, sentences[i].section) for i in found.sentences]
@@ -64,20 +56,14 @@ def test_batches_respect_the_limits_and_visit_every_article_once(sizes, limits, 
     assert sorted(visited) == list(range(len(data)))
 
 
-def test_a_batch_depends_on_seed_and_epoch_only_and_changes_with_both():
+def test_a_batch_depends_on_seed_and_epoch_only_and_validation_samples_on_nothing():
     data, size = data_of([9, 9, 9], [9, 9, 9], [9, 9, 9]), SampleSize(sentences=8)
     rows = [EpochBatches(data, size, 2, seed, epoch)[1].rows for seed, epoch in ((1, 0), (1, 0), (2, 0), (1, 1))]
     assert np.array_equal(rows[0], rows[1])
     assert not np.array_equal(rows[0], rows[2]) and not np.array_equal(rows[0], rows[3])
-
-
-def test_the_kept_share_varies_between_its_limit_and_all():
     data = data_of([50, 50])
     shares = [len(EpochBatches(data, SampleSize(least_share=0.6), 1, 0, epoch)[0]) / 100 for epoch in range(60)]
     assert 0.6 <= min(shares) < 0.7 and 0.9 < max(shares) <= 1
-
-
-def test_validation_samples_are_always_the_same():
     data = data_of([9, 9], [2, 2])
     first, again = (list(validation_batches(data, np.arange(len(data)), 7, 3)) for _ in range(2))
     assert [len(batch) for batch in first] == [7, 4]

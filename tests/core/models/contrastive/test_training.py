@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.core.reports import Watched
 from themescope.core.errors import Cancelled, TrainingError
 from themescope.core.models.contrastive.sampling import ContrastiveConfig, sectioned_articles
 from themescope.core.models.contrastive.training import VALIDATION, Examples, train
@@ -52,20 +53,6 @@ def trained(config=CONFIG, report=SILENT, seed=1):
     return train(config, seed, network, source(network, 1), source(network, 2), report), network
 
 
-class Interrupted(NullReport):
-    """Cancels the training at its n-th report of progress."""
-
-    def __init__(self, folder, count):
-        super().__init__(folder)
-        self.left = count
-
-    def progress(self, done, total, message=""):
-        assert 0 <= done <= total
-        self.left -= 1
-        if self.left == 0:
-            raise Cancelled()
-
-
 def test_training_raises_the_precision_and_returns_the_best_weights():
     result, network = trained()
     precisions = [row[VALIDATION] for row in result.history]
@@ -76,15 +63,12 @@ def test_training_raises_the_precision_and_returns_the_best_weights():
     assert losses[-1] < losses[0]
 
 
-def test_the_learning_rate_rises_and_then_falls_to_zero():
+def test_the_learning_rate_rises_and_falls_to_zero_and_training_stops_without_gains():
     rates = [row["learning rate"] for row in trained(dataclasses.replace(CONFIG, warmup=0.5))[0].history[1:]]
     top = int(np.argmax(rates))
     assert 0 < top < len(rates) - 1
     assert all(np.diff(rates[: top + 1]) > 0) and all(np.diff(rates[top:]) < 0)
     assert max(rates) <= CONFIG.learning_rate and rates[-1] < CONFIG.learning_rate / 5
-
-
-def test_training_stops_without_gains():
     config = dataclasses.replace(CONFIG, learning_rate=1e-7, patience_stop=2)
     assert len(trained(config)[0].history) == 3
 
@@ -92,11 +76,11 @@ def test_training_stops_without_gains():
 @pytest.mark.parametrize("count", [3, 17, 30])
 def test_a_cancelled_training_resumes_to_the_same_weights(tmp_path, count):
     with pytest.raises(Cancelled):
-        trained(report=Interrupted(tmp_path, count))
+        trained(report=Watched(tmp_path, count))
     assert list(tmp_path.iterdir())
-    report = Interrupted(tmp_path, 0)
+    report = Watched(tmp_path)
     resumed, whole = trained(report=report)[0], trained()[0]
-    assert -report.left < len(whole.history) * 7 + int(whole.metrics["steps"])
+    assert len(report.calls) < len(whole.history) * 7 + int(whole.metrics["steps"])
     assert torch.equal(resumed.weights["map.weight"], whole.weights["map.weight"])
     assert resumed.history == whole.history
     assert not list(tmp_path.iterdir())
@@ -104,20 +88,16 @@ def test_a_cancelled_training_resumes_to_the_same_weights(tmp_path, count):
 
 def test_a_checkpoint_of_other_settings_is_not_used(tmp_path):
     with pytest.raises(Cancelled):
-        trained(report=Interrupted(tmp_path, 30))
+        trained(report=Watched(tmp_path, 30))
     other = dataclasses.replace(CONFIG, temperature=0.5)
     resumed = trained(other, NullReport(tmp_path))[0]
     assert torch.equal(resumed.weights["map.weight"], trained(other)[0].weights["map.weight"])
 
 
-def test_no_usable_articles_are_refused():
+def test_what_cannot_be_learned_from_ends_the_training():
     network = Linear()
     with pytest.raises(TrainingError, match="no validation articles"):
         train(CONFIG, 1, network, source(network, 1), source(network, 2, articles=0), SILENT)
-
-
-def test_a_loss_that_is_not_finite_ends_the_training():
-    network = Linear()
     found = source(network, 1)
     broken = dataclasses.replace(found, similarities=lambda batch: found.similarities(batch) * torch.nan)
     with pytest.raises(TrainingError, match="not finite"):

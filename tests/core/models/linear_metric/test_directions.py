@@ -91,9 +91,6 @@ def test_one_pair_of_each_kind_worked_out_by_hand() -> None:
     shrunk = metric_of(learn_directions(x, np.array([0, 2]), np.array([1, 3]), np.array([True, False]), config))
     assert near @ shrunk @ near / 2 == pytest.approx(1 / (1 + 0.5 * 4 * 2 / 2))
     assert far @ shrunk @ far / 2 == pytest.approx(1.0)
-
-
-def test_settings_are_checked() -> None:
     for wrong in ({"weight": -1.0}, {"balance": 1.5}):
         with pytest.raises(ConfigError):
             config_from_dict(LinearMetricConfig, wrong)

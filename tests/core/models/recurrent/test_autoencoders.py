@@ -1,17 +1,16 @@
-"""SAE and SDAE: noise, training on a tiny corpus, and exact resume."""
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.models.recurrent.test_skip_thought import running_text
-from tests.core.models.triplet_network.test_training import Interrupting
+from tests.core.models.recurrent.test_skip_thought import SMALL as SKIP
+from tests.core.models.recurrent.test_skip_thought import gap, running_text, tokenised
+from tests.core.reports import Watched
 from themescope.core.errors import Cancelled, DataError, TrainingError
 from themescope.core.models import REGISTRY
 from themescope.core.models.recurrent.data import END, SPECIAL, SaeConfig, SdaeConfig, word_rows
-from themescope.core.models.recurrent.model import corrupted, train_autoencoder
+from themescope.core.models.recurrent.model import corrupted, train_autoencoder, train_skip
 from themescope.core.types import SILENT, Corpus, NullReport, Sentence
 
 SMALL = {"hidden": 16, "decoder": 16, "word_dim": 12, "negatives": 40, "batch_size": 16, "threads": 1, "device": "cpu",
@@ -72,73 +71,12 @@ def test_swapped_pairs_do_not_overlap(lengths, swapped, seed):
             assert row[n - 1] == sentence[-1]
 
 
-def test_noise_has_the_configured_frequency():
+def test_noise_has_the_configured_frequency_and_changes_what_is_learned():
     whole, seen, left = noisy([40] * 500, 0.1, 0.0)
     assert left.mean() / 40 == pytest.approx(0.9, abs=0.01)
     whole, seen, _ = noisy([40] * 500, 0.0, 0.3)
     turned = np.mean([row[::2] != np.array(sentence)[::2] for sentence, row in zip(whole, seen, strict=True)])
     assert turned == pytest.approx(0.3, abs=0.01)
-
-
-def test_only_the_denoising_autoencoder_adds_noise():
-    assert SaeConfig().noise == (0.0, 0.0)
-    assert SdaeConfig().noise == (0.1, 0.1)
-
-
-def test_short_sentences_are_not_used_in_training():
-    rows = word_rows([["a", "b", "a"], ["b"], [], ["c", "a", "b"]], 2, lambda: None, least=3)
-    assert rows.words == ["a", "b"] and rows.usable.tolist() == [0, 3]
-    assert rows.counts.tolist() == [4, 1, 3, 3]
-    assert rows.lengths.tolist() == [3, 1, 0, 3]
-    assert rows.padded(np.array([3]))[0].tolist() == [[1, SPECIAL, SPECIAL + 1]]
-
-
-@pytest.mark.parametrize("method", ["sae", "sdae"])
-def test_the_loss_falls_on_a_tiny_corpus(method):
-    sentences = running_text(12)
-    settings = {"epochs": 8, "batch_size": 32, "learning_rate": 0.06, "dropout_rate": 0.0}
-    model = REGISTRY.build(method, SMALL | settings, seed=1)
-    curve = Watching()
-    model.fit(Corpus(sentences=sentences), curve)
-    losses = curve.values
-    assert losses[-1] < losses[0] - 1
-    vectors = model.embed(sentences)
-    assert vectors.shape == (len(sentences), 32)
-    theme = np.array([s.article_id % 4 for s in sentences])
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    cosines, same = unit @ unit.T, theme[:, None] == theme
-    assert cosines[same].mean() > cosines[~same].mean() + 0.4
-
-
-class Watching(NullReport):
-    """Records the live curve."""
-
-    def __init__(self):
-        super().__init__()
-        self.values = []
-
-    def metric(self, name, step, value):
-        assert name == "loss"
-        self.values.append(value)
-
-
-@pytest.fixture(scope="module")
-def undisturbed():
-    """A training without interruption."""
-    return train_autoencoder(SdaeConfig(**SMALL), 5, rows_of(running_text(8)), SILENT)
-
-
-@pytest.mark.parametrize("interrupted_at", [4, 17, 31])
-def test_a_resumed_training_ends_with_the_same_weights(tmp_path, undisturbed, interrupted_at):
-    data, config = rows_of(running_text(8)), SdaeConfig(**SMALL)
-    with pytest.raises(Cancelled):
-        train_autoencoder(config, 5, data, Interrupting(tmp_path, interrupted_at))
-    resumed = train_autoencoder(config, 5, data, NullReport(tmp_path))
-    assert all(torch.equal(undisturbed.weights[name], resumed.weights[name]) for name in undisturbed.weights)
-    assert np.array_equal(undisturbed.table, resumed.table) and not list(tmp_path.iterdir())
-
-
-def test_noise_changes_what_is_learned():
     data = rows_of(running_text(4))
     quiet = train_autoencoder(SaeConfig(**SMALL), 5, data, SILENT)
     without = SdaeConfig(**SMALL, deleted=0.0, swapped=0.0)
@@ -147,13 +85,52 @@ def test_noise_changes_what_is_learned():
     assert not np.array_equal(quiet.table, loud.table)
 
 
-def test_punctuation_and_unknown_words_are_ignored():
+def test_short_sentences_punctuation_and_unknown_words_are_not_used():
+    rows = word_rows([["a", "b", "a"], ["b"], [], ["c", "a", "b"]], 2, lambda: None, least=3)
+    assert rows.words == ["a", "b"] and rows.usable.tolist() == [0, 3]
+    assert rows.counts.tolist() == [4, 1, 3, 3]
+    assert rows.lengths.tolist() == [3, 1, 0, 3]
+    assert rows.padded(np.array([3]))[0].tolist() == [[1, SPECIAL, SPECIAL + 1]]
     model = REGISTRY.build("sdae", SMALL | {"epochs": 1}, seed=1)
     model.fit(Corpus(sentences=running_text(4)), SILENT)
     texts = ("theme1word2 common4 theme1word3", "Theme1word2, qqxx (common4) theme1word3!", "qqxx", "")
     plain, marked, unknown, empty = model.embed([Sentence(t) for t in texts])
     assert np.array_equal(plain, marked) and plain.any()
     assert not unknown.any() and not empty.any()
+
+
+@pytest.mark.parametrize("method", ["sae", "sdae"])
+def test_the_loss_falls_on_a_tiny_corpus(method):
+    sentences = running_text(12)
+    settings = {"epochs": 8, "batch_size": 32, "learning_rate": 0.06, "dropout_rate": 0.0}
+    model = REGISTRY.build(method, SMALL | settings, seed=1)
+    curve = Watched()
+    model.fit(Corpus(sentences=sentences), curve)
+    assert {name for name, _, _ in curve.points} == {"loss"}
+    losses = [value for _, _, value in curve.points]
+    assert losses[-1] < losses[0] - 1
+    vectors = model.embed(sentences)
+    assert vectors.shape == (len(sentences), 32)
+    assert gap(vectors, sentences) > 0.4
+
+
+def denoising(report):
+    return train_autoencoder(SdaeConfig(**SMALL), 5, rows_of(running_text(8)), report)
+
+
+def skipping(report):
+    return train_skip(SKIP, 5, tokenised(running_text(8)), report)
+
+
+@pytest.mark.parametrize("training", [denoising, skipping])
+def test_a_resumed_training_ends_with_the_same_weights(tmp_path, training):
+    undisturbed = training(SILENT)
+    for interrupted_at in (4, 17, 31):
+        with pytest.raises(Cancelled):
+            training(Watched(tmp_path, interrupted_at))
+        resumed = training(NullReport(tmp_path))
+        assert all(torch.equal(undisturbed.weights[name], resumed.weights[name]) for name in undisturbed.weights)
+        assert np.array_equal(undisturbed.table, resumed.table) and not list(tmp_path.iterdir())
 
 
 def test_a_corpus_without_sentences_is_refused():

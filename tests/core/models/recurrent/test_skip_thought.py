@@ -1,5 +1,3 @@
-"""Skip-Thought: gates, sampled softmax, data, training with exact resume, and published weights."""
-
 import numpy as np
 import pytest
 import torch
@@ -7,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from tests.core.models.triplet_network.test_training import Interrupting
-from themescope.core.errors import Cancelled, DataError, ReadError, TrainingError
+from themescope.core.errors import DataError, ReadError, TrainingError
 from themescope.core.models import REGISTRY
 from themescope.core.models.recurrent.data import (
     END,
@@ -23,7 +20,7 @@ from themescope.core.models.recurrent.data import (
 )
 from themescope.core.models.recurrent.model import sampled_softmax, train_skip
 from themescope.core.text.word_vectors import WordVectors
-from themescope.core.types import SILENT, Corpus, NullReport, Sentence
+from themescope.core.types import SILENT, Corpus, Sentence
 
 SMALL = RecurrentTrainingConfig(
     hidden=16, decoder=16, word_dim=12, negatives=40, batch_size=16, threads=1, device="cpu",
@@ -41,6 +38,14 @@ def running_text(articles=30, seed=0):
             text = " ".join([*random.choice(theme, 4), f"common{random.integers(10)}"])
             sentences.append(Sentence(text, article_id=article, position=position))
     return sentences
+
+
+def gap(vectors, sentences):
+    """How much larger cosines are within a theme than between themes."""
+    theme = np.array([s.article_id % 4 for s in sentences])
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines, same = unit @ unit.T, theme[:, None] == theme
+    return cosines[same].mean() - cosines[~same].mean()
 
 
 def tokenised(sentences, vocabulary=1_000, most=30):
@@ -117,28 +122,8 @@ def test_it_learns_which_sentences_follow_each_other():
     model = REGISTRY.build("skip-thought", settings, seed=1)
     model.fit(Corpus(sentences=sentences), SILENT)
     vectors = model.embed(sentences)
-    theme = np.array([s.article_id % 4 for s in sentences])
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    cosines = unit @ unit.T
-    same = theme[:, None] == theme
-    assert cosines[same].mean() > cosines[~same].mean() + 0.5
+    assert gap(vectors, sentences) > 0.5
     assert model.metrics["sentences/s"] > 0 and model.metrics["loss"] < 3.2
-
-
-@pytest.fixture(scope="module")
-def undisturbed():
-    """A training without interruption."""
-    return train_skip(SMALL, 5, tokenised(running_text(8)), SILENT)
-
-
-@pytest.mark.parametrize("interrupted_at", [4, 23, 40])
-def test_a_resumed_training_ends_with_the_same_weights(tmp_path, undisturbed, interrupted_at):
-    data = tokenised(running_text(8))
-    with pytest.raises(Cancelled):
-        train_skip(SMALL, 5, data, Interrupting(tmp_path, interrupted_at))
-    resumed = train_skip(SMALL, 5, data, NullReport(tmp_path))
-    assert all(torch.equal(undisturbed.weights[name], resumed.weights[name]) for name in undisturbed.weights)
-    assert np.array_equal(undisturbed.table, resumed.table) and not list(tmp_path.iterdir())
 
 
 def test_a_corpus_without_running_text_is_refused():
@@ -148,7 +133,7 @@ def test_a_corpus_without_running_text_is_refused():
         REGISTRY.build("skip-thought", {"vocabulary_limit": 10}, seed=0).fit(Corpus(), SILENT)
 
 
-def test_words_that_were_not_learned_are_mapped():
+def test_words_that_were_not_learned_are_mapped_where_there_are_common_words():
     random = np.random.default_rng(0)
     names = [f"w{i}" for i in range(40)]
     table = WordVectors(names, random.normal(size=(40, 5)).astype(np.float32))
@@ -158,9 +143,6 @@ def test_words_that_were_not_learned_are_mapped():
     vectors, known = words.of_words(["w35", "w3", "only here", "nowhere"])
     assert known.tolist() == [True, True, True, False] and not vectors[3].any()
     assert np.allclose(vectors[:3], [table.table[35] @ turn + shift, own.table[3], np.ones(7)], atol=1e-3)
-
-
-def test_the_map_is_zero_without_common_words():
     own, table = WordVectors(["a"], np.ones((1, 3), np.float32)), WordVectors(["b"], np.ones((1, 2), np.float32))
     assert not expanded(own, table).of_words(["b"])[0].any()
 

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from tests.core.models.thematic_encoder.test_thematic_encoder import CONFIG as ENCODER
-from tests.core.models.triplet_network.test_training import THEMES, sections
+from tests.core.models.triplet_network.themes import SUBJECTS, section_corpus, sections
 from tests.tiny_encoder import NEEDS_ENCODER, write_encoder
 from themescope.core.errors import ArtifactError, ConfigError, DataError
 from themescope.core.models import artifact
 from themescope.core.models.artifact import built_on, load_model, save_model
 from themescope.core.models.thematic_encoder.model import ContextEncoder, ContextEncoderConfig, ThematicEncoder
-from themescope.core.types import Corpus, Split
 
 pytestmark = NEEDS_ENCODER
 CONFIG = ContextEncoderConfig(
@@ -24,17 +23,13 @@ CONFIG = ContextEncoderConfig(
 @pytest.fixture(scope="module")
 def thematic(tmp_path_factory: pytest.TempPathFactory) -> ThematicEncoder:
     """An encoder over the words of the themes that was not trained much."""
-    folder = write_encoder(tmp_path_factory.mktemp("encoder"), ["the", "of", "in", "it", *" ".join(THEMES).split()])
-    return ThematicEncoder(dataclasses.replace(ENCODER, folder=str(folder), epochs=1), 0).fit(corpus())
+    folder = write_encoder(tmp_path_factory.mktemp("encoder"), ["the", "of", "in", "it", *" ".join(SUBJECTS).split()])
+    return ThematicEncoder(dataclasses.replace(ENCODER, folder=str(folder), epochs=1), 0).fit(section_corpus())
 
 
 @pytest.fixture(scope="module")
 def model(thematic: ThematicEncoder) -> ContextEncoder:
-    return ContextEncoder(CONFIG, 0).fit(corpus(thematic))
-
-
-def corpus(*models: ThematicEncoder) -> Corpus:
-    return Corpus("c", sections={Split.TRAIN: sections(0, 8), Split.VALIDATION: sections(20, 4)}, models=models)
+    return ContextEncoder(CONFIG, 0).fit(section_corpus(thematic))
 
 
 def test_training_raises_the_precision_and_leaves_the_encoder_as_it_is(
@@ -43,7 +38,7 @@ def test_training_raises_the_precision_and_leaves_the_encoder_as_it_is(
     before = thematic.embed(sections(50, 1))
     values = [row["validation precision"] for row in model.history]
     assert model.metrics["validation precision"] == max(values) > values[0]
-    ContextEncoder(CONFIG, 1).fit(corpus(thematic))
+    ContextEncoder(CONFIG, 1).fit(section_corpus(thematic))
     assert np.array_equal(thematic.embed(sections(50, 1)), before) and thematic.context is None
 
 
@@ -52,25 +47,21 @@ def test_the_rest_of_the_article_changes_a_vector_and_its_order_does_not(model: 
     whole, first, turned = (model.embed(part) for part in (article, article[:1], article[::-1]))
     assert abs(whole - turned[::-1]).max() < 1e-6 < 1e-4 < abs(whole[:1] - first).max()
     assert np.linalg.norm(whole, axis=1) == pytest.approx(1, abs=1e-5)
-
-
-def test_an_article_without_words_has_zero_vectors(model: ContextEncoder) -> None:
     assert not model.embed([dataclasses.replace(s, text="…") for s in sections(50, 1)]).any()
 
 
-def test_it_needs_exactly_one_thematic_encoder(thematic: ThematicEncoder, model: ContextEncoder) -> None:
+def test_it_needs_exactly_one_thematic_encoder_and_settings_that_it_can_read(
+    thematic: ThematicEncoder, model: ContextEncoder
+) -> None:
     for models in ((), (thematic, thematic), (model,)):
         with pytest.raises(DataError, match="exactly one fitted model, a thematic encoder"):
-            ContextEncoder(CONFIG, 0).fit(corpus(*models))  # type: ignore[arg-type]
-
-
-def test_settings_beyond_the_encoder_are_refused_before_anything_is_embedded(thematic: ThematicEncoder) -> None:
+            ContextEncoder(CONFIG, 0).fit(section_corpus(*models))  # type: ignore[arg-type]
     for settings, error, text in (
         ({"max_tokens": 8_000}, ConfigError, "reads at most 512 word pieces"),
         ({"embedded_per_article": 2}, DataError, "Embed more sentences of each article"),
     ):
         with pytest.raises(error, match=text):
-            ContextEncoder(dataclasses.replace(CONFIG, **settings), 0).fit(corpus(thematic))  # type: ignore[arg-type]
+            ContextEncoder(dataclasses.replace(CONFIG, **settings), 0).fit(section_corpus(thematic))  # type: ignore[arg-type]
 
 
 def test_an_encoder_whose_word_vectors_are_shorter_than_its_states_is_told() -> None:
@@ -115,7 +106,7 @@ def test_a_small_file_names_the_pretrained_model_instead_of_copying_it(
     digest = save_model(thematic, "thematic-encoder", installed["thematic"], {"train_titles": ["00aa"]})
     monkeypatch.setattr(artifact, "pretrained_folders", lambda: installed)
     thematic = load_model(installed["thematic"])[0]  # type: ignore[assignment]
-    model = ContextEncoder(CONFIG, 0).fit(corpus(thematic))
+    model = ContextEncoder(CONFIG, 0).fit(section_corpus(thematic))
     save_model(model, "context-encoder", folder, {"train_titles": ["00ff"]}, small=True)
     installed["in-context"] = folder
     assert not [*folder.glob("base0-*")] and built_on(digest, "context-encoder") == folder

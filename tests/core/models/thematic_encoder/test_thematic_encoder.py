@@ -1,5 +1,3 @@
-"""Fine-tuning of a tiny sentence encoder."""
-
 import dataclasses
 import json
 import shutil
@@ -10,27 +8,20 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from tests.core.models.triplet_network.test_training import THEMES, sections
-from tests.tiny_encoder import NEEDS_ENCODER, write_encoder
+from tests.core.models.triplet_network.themes import section_corpus, sections
+from tests.tiny_encoder import NEEDS_ENCODER
 from themescope.core.errors import ArtifactError, ConfigError
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.thematic_encoder import model as module
 from themescope.core.models.thematic_encoder.model import ThematicEncoder, ThematicEncoderConfig
 from themescope.core.text.encoders import load_encoder
-from themescope.core.types import SILENT, Corpus, Sentence, Split
+from themescope.core.types import SILENT, Sentence
 
 pytestmark = NEEDS_ENCODER
 CONFIG = ThematicEncoderConfig(
     epochs=3, threads=1, device="cpu", learning_rate=0.02, articles_per_batch=2, rank=4, evaluations_per_epoch=1,
     precision="fp32",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    """A folder with an untrained BERT over the words of the themes."""
-    words = ["the", "of", "in", "it", "query", *" ".join(THEMES).split()]
-    return write_encoder(tmp_path_factory.mktemp("encoder"), words)
 
 
 @pytest.fixture
@@ -40,17 +31,17 @@ def installed(encoder, monkeypatch):
     return encoder
 
 
-def corpus():
-    return Corpus("c", sections={Split.TRAIN: sections(0, 8), Split.VALIDATION: sections(20, 4)})
-
-
 def fit(report=SILENT, **changes):
-    return ThematicEncoder(dataclasses.replace(CONFIG, **changes), 0).fit(corpus(), report)
+    return ThematicEncoder(dataclasses.replace(CONFIG, **changes), 0).fit(section_corpus(), report)
 
 
-def test_more_word_pieces_than_the_encoder_reads_are_refused(installed):
+def test_more_word_pieces_than_the_encoder_reads_are_refused_and_those_cut_off_counted(installed):
     with pytest.raises(ConfigError, match="600, but this encoder reads at most 512 word pieces"):
         fit(max_tokens=600)
+    with pytest.warns(UserWarning, match="^144 sentences have more than 8 word pieces"):
+        cut = fit(epochs=1, max_tokens=8)
+    assert cut.metrics["sentences cut off"] == 144
+    assert fit(epochs=1, max_tokens=9).metrics["sentences cut off"] == 0
 
 
 def test_the_default_model_is_read_without_transformers():
@@ -63,56 +54,52 @@ def test_the_default_model_is_read_without_transformers():
 
 
 @pytest.mark.parametrize("adapter", ["lora", "full"])
-def test_training_raises_the_precision_on_validation_articles(installed, adapter):
+def test_training_raises_the_precision_on_validation_articles_and_what_was_learned_is_saved(
+    installed, tmp_path, adapter
+):
     model = fit(adapter=adapter)
     values = [row["validation precision"] for row in model.history]
     assert model.metrics["validation precision"] == max(values) > values[0]
     assert np.linalg.norm(model.embed(sections(50, 1)), axis=1) == pytest.approx(1, abs=1e-5)
-
-
-def test_only_the_adapters_are_saved_for_the_installed_encoder(installed, tmp_path):
-    model = fit()
+    assert all(("lora_" in name) == (adapter == "lora") for name in model._delta)
+    assert not any("embeddings" in name or "pooler" in name for name in model._delta)
     save_model(model, "thematic-encoder", tmp_path, {})
     assert not (tmp_path / "model.safetensors").exists()
-    assert all("lora_" in name and "pooler" not in name for name in model._delta)
+    delta = load_file(tmp_path / "delta.safetensors")
+    assert {array.dtype for array in delta.values()} == {np.dtype(np.float16)}
     loaded = load_model(tmp_path)[0]
     # transformers trains it, and our own network reads it again
     assert np.abs(loaded.embed(sections(50, 1)) - model.embed(sections(50, 1))).max() < 1e-6
 
 
-def test_embeddings_are_not_trained(installed):
-    assert not any("embeddings" in name or "pooler" in name for name in fit(adapter="full", epochs=1)._delta)
+def test_the_encoder_of_a_folder_is_saved_whole_with_its_pooling(encoder, tmp_path):
+    folder = shutil.copytree(encoder, tmp_path / "first")
+    step = {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}
+    (folder / "modules.json").write_text(json.dumps([step]), "utf-8")
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}), "utf-8")
+    models = {"first": fit(folder=str(folder), epochs=1), "mean": fit(folder=str(encoder), epochs=1)}
+    vectors = {pooling: model.embed(sections(50, 1)) for pooling, model in models.items()}
+    assert vectors["first"] != pytest.approx(vectors["mean"], abs=1e-2)
+    for pooling, model in models.items():
+        saved = tmp_path / f"{pooling} saved"
+        save_model(model, "thematic-encoder", saved, {})
+        assert (saved / "model.safetensors").exists() and not (saved / "delta.safetensors").exists()
+        text = "".join(path.read_text("utf-8") for path in saved.glob("*.json"))
+        assert str(encoder) not in text and str(folder) not in text
+        assert np.array_equal(load_model(saved)[0].embed(sections(50, 1)), vectors[pooling])
 
 
-def test_other_weights_of_the_installed_encoder_are_refused(installed, tmp_path, monkeypatch):
-    save_model(fit(epochs=1), "thematic-encoder", tmp_path, {})
-    monkeypatch.setattr(module, "weights_digest", lambda folder: "other")
-    with pytest.raises(ArtifactError, match="other weights"):
-        load_model(tmp_path)
-
-
-def test_the_encoder_of_a_folder_is_saved_whole(encoder, tmp_path):
-    model = fit(folder=str(encoder), epochs=1)
-    save_model(model, "thematic-encoder", tmp_path, {})
-    assert (tmp_path / "model.safetensors").exists() and not (tmp_path / "delta.safetensors").exists()
-    text = "".join(path.read_text("utf-8") for path in tmp_path.glob("*.json"))
-    assert str(encoder) not in text
-    assert np.array_equal(load_model(tmp_path)[0].embed(sections(50, 1)), model.embed(sections(50, 1)))
-
-
-def test_vectors_do_not_depend_on_the_chunks(installed):
+def test_vectors_do_not_depend_on_the_chunks_and_need_the_weights_of_the_encoder(installed, tmp_path, monkeypatch):
     model = fit(epochs=1)
+    save_model(model, "thematic-encoder", tmp_path, {})
     sentences = [Sentence("river " * n) for n in range(1, 30)]
     expected = model.embed(sentences)
     model.config = dataclasses.replace(model.config, chunk_tokens=16)
     assert model.embed(sentences) == pytest.approx(expected, abs=1e-5)
-
-
-def test_sentences_cut_off_in_training_are_counted(installed):
-    with pytest.warns(UserWarning, match="^144 sentences have more than 8 word pieces"):
-        cut = fit(epochs=1, max_tokens=8)
-    assert cut.metrics["sentences cut off"] == 144
-    assert fit(epochs=1, max_tokens=9).metrics["sentences cut off"] == 0
+    monkeypatch.setattr(module, "weights_digest", lambda folder: "other")
+    with pytest.raises(ArtifactError, match="other weights"):
+        load_model(tmp_path)
 
 
 def test_long_texts_are_read_whole_and_a_prefix_is_read(installed, monkeypatch):
@@ -130,34 +117,12 @@ def test_long_texts_are_read_whole_and_a_prefix_is_read(installed, monkeypatch):
     assert model.embed([Sentence("river")]) != pytest.approx(plain, abs=1e-3)
 
 
-def test_the_first_token_is_pooled_where_the_folder_says_so(encoder, tmp_path):
-    folder = shutil.copytree(encoder, tmp_path / "first")
-    step = {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}
-    (folder / "modules.json").write_text(json.dumps([step]), "utf-8")
-    (folder / "1_Pooling").mkdir()
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}), "utf-8")
-    first, mean = (fit(folder=str(path), epochs=1) for path in (folder, encoder))
-    assert first.embed(sections(50, 1)) != pytest.approx(mean.embed(sections(50, 1)), abs=1e-2)
-    save_model(first, "thematic-encoder", tmp_path / "saved", {})
-    loaded = load_model(tmp_path / "saved")[0]
-    assert np.array_equal(loaded.embed(sections(50, 1)), first.embed(sections(50, 1)))
-
-
-@pytest.mark.parametrize("adapter", ["lora", "full"])
-def test_what_was_learned_takes_two_bytes_for_each_number(installed, tmp_path, adapter):
-    save_model(fit(adapter=adapter), "thematic-encoder", tmp_path, {})
-    tensors = load_file(tmp_path / "delta.safetensors")
-    assert {array.dtype for array in tensors.values()} == {np.dtype(np.float16)}
-
-
-def test_loading_draws_no_progress_bar(installed, capfd):
+def test_loading_draws_no_progress_bar_and_opens_no_connection(installed, capfd, monkeypatch):
     from transformers.utils import logging
 
     load_encoder(installed, "The test")
     assert capfd.readouterr() == ("", "") and logging.is_progress_bar_enabled()
 
-
-def test_loading_opens_no_connection(installed, monkeypatch):
     def refuse(*_):
         raise AssertionError("A connection was opened.")
 

@@ -1,5 +1,3 @@
-"""The network, its batches, its losses, and its fast inference on a processor."""
-
 import math
 
 import numpy as np
@@ -73,26 +71,26 @@ def test_states_and_gradients_equal_packed(net, words):
     assert torch.allclose(net.backward_.weight_hh_l0.grad, lstm.weight_hh_l0_reverse.grad, atol=1e-5)
 
 
-def test_padding_has_no_influence(net, words):
+def test_attention_sums_to_one_over_the_tokens_and_padding_has_no_influence(net, words):
+    weights = net.attention(net.states(words, LENGTHS), LENGTHS)
+    assert torch.allclose(weights.sum(1), torch.ones(len(LENGTHS)))
+    assert (weights[torch.arange(9) >= LENGTHS[:, None]] == 0).all()
     before = net(words, LENGTHS)
     noisy = torch.where((torch.arange(9) < LENGTHS[:, None]).unsqueeze(2), words, torch.randn_like(words) * 100)
     longer = torch.cat([noisy, torch.randn(len(LENGTHS), 13, 6)], dim=1)
     assert torch.allclose(before, net(longer, LENGTHS), atol=1e-5)
 
 
-def test_attention_sums_to_one_over_the_tokens(net, words):
-    weights = net.attention(net.states(words, LENGTHS), LENGTHS)
-    assert torch.allclose(weights.sum(1), torch.ones(len(LENGTHS)))
-    assert (weights[torch.arange(9) >= LENGTHS[:, None]] == 0).all()
-
-
-def test_the_default_size_is_that_of_the_paper():
+def test_the_default_size_is_that_of_the_paper_and_an_almost_constant_loss_is_refused():
     net = BiLstmAttention(300)
     assert net.width == 600
     counted = {name: p.numel() for name, p in net.named_parameters() if name.startswith(("onward", "backward"))}
     lstm = sum(size for name, size in counted.items() if "bias_hh" not in name)
     assert lstm == 2 * 4 * (300 * 300 + 300 * 300 + 300)
     assert (net.onward.bias_ih_l0[300:600] == 1).all() and (net.onward.bias_hh_l0[300:600] == 0).all()
+    with pytest.raises(ConfigError, match="almost constant"):
+        TripletNetConfig(distance="mean-l1", temperature=1.0)
+    TripletNetConfig(distance="mean-l1", temperature=1.0, learned_scale=True)
 
 
 torch.manual_seed(0)
@@ -127,14 +125,11 @@ def test_batches_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(calls) == 3
 
 
-def test_int8_is_close_to_fp32() -> None:
+def test_int8_is_close_to_fp32_and_another_precision_is_refused() -> None:
     tokens = tokens_of([5, 9, 2, 30, 12] * 8)
     exact, rounded = (Inference(NET, p).encode(tokens, lambda: None) for p in model.PRECISIONS)
     cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
     assert cosines.min() > 0.995 and (exact != rounded).any()
-
-
-def test_an_unknown_precision_is_refused() -> None:
     with pytest.raises(ConfigError, match="fp32 or int8"):
         Inference(NET, "int4")  # type: ignore[arg-type]
 
@@ -150,13 +145,10 @@ def test_an_epoch_contains_every_triplet_once(batching):
     assert max(map(len, first)) <= 10
 
 
-def test_an_epoch_can_be_a_sample():
+def test_an_epoch_can_be_a_sample_and_a_limit_keeps_whole_articles():
     config = TripletNetConfig(batch_size=10, triplets_per_epoch=25)
     drawn = np.concatenate(epoch_batches(theme_data(), config, 1, 0))
     assert len(drawn) == len(set(drawn)) == 25
-
-
-def test_a_limit_keeps_whole_articles_the_same_in_every_epoch():
     data = theme_data(7, per_article=10)
     config = TripletNetConfig(batch_size=8, training_limit=35)
     first, second = (np.sort(np.concatenate(epoch_batches(data, config, 1, epoch))) for epoch in (0, 1))
@@ -205,14 +197,11 @@ def test_chunks_contain_every_row_once_within_the_limit(lengths, tokens):
         assert len(chunk) == 1 or len(chunk) * max(lengths[chunk].max(), 1) <= tokens
 
 
-def test_padded_ids_are_the_words():
+def test_padded_ids_are_the_words_and_a_limit_samples_triplets():
     data = triplet_data(TripletTexts(["a b c"], ["a"], [""], np.array([0])), NO_WORDS)
     ids, lengths = data.tokens.padded(np.array([0, 1, 2]))
     assert lengths.tolist() == [3, 1, 0]
     assert ids.tolist() == [[0, 1, 2], [0, 0, 0], [0, 0, 0]]
-
-
-def test_a_limit_samples_triplets():
     texts = TripletTexts(list("abcdef"), list("ghijkl"), list("mnopqr"), np.arange(6))
     data = triplet_data(texts, NO_WORDS, limit=3, seed=1)
     assert len(data) == 3 and len(data.tokens) == 9
@@ -227,21 +216,18 @@ def test_paper_loss_equals_the_three_step_definition(near, far):
 
 
 @pytest.mark.parametrize("loss", ["paper", "log"])
-def test_huge_distances_do_not_overflow(loss):
+def test_losses_of_huge_distances_are_finite_and_the_log_loss_keeps_a_gradient(loss):
     delta = torch.tensor([1e4, -1e4], requires_grad=True)
     values = triplet_losses(delta, loss)
     values.sum().backward()
     assert torch.isfinite(values).all() and torch.isfinite(delta.grad).all()
     assert values[1] == 0
-
-
-def test_log_loss_keeps_a_gradient_far_on_the_wrong_side():
     delta = torch.tensor([30.0], requires_grad=True)
     triplet_losses(delta, "log").backward()
     assert float(delta.grad) == pytest.approx(1)
 
 
-def test_distances_equal_their_definitions():
+def test_distances_equal_their_definitions_with_a_finite_gradient():
     a, b = torch.randn(5, 7, dtype=torch.bfloat16), torch.randn(5, 7, dtype=torch.bfloat16)
     full_a, full_b = a.float(), b.float()
     assert distances(a, b, "l1").dtype == torch.float32
@@ -250,9 +236,6 @@ def test_distances_equal_their_definitions():
     assert torch.allclose(distances(a, b, "l2"), (full_a - full_b).norm(dim=1), atol=1e-4)
     cosine = torch.nn.functional.cosine_similarity(full_a, full_b)
     assert torch.allclose(distances(a, b, "cosine"), 1 - cosine)
-
-
-def test_equal_sentences_have_a_finite_gradient():
     a = torch.randn(3, 4, requires_grad=True)
     for kind in ("l1", "l2", "cosine"):
         distances(a, a.clone(), kind).sum().backward()
@@ -270,12 +253,10 @@ def test_learned_scale_is_bounded_and_weights_count():
     right = loss(vectors, triplets, torch.tensor([1.0, 0.0]))
     wrong = loss(vectors, triplets, torch.tensor([0.0, 1.0]))
     assert right < 0.04 and wrong > 1.96
-
-
-def test_settings_with_an_almost_constant_loss_are_refused():
-    with pytest.raises(ConfigError, match="almost constant"):
-        TripletNetConfig(distance="mean-l1", temperature=1.0)
-    TripletNetConfig(distance="mean-l1", temperature=1.0, learned_scale=True)
+    x = torch.tensor([[0.0], [1.0], [1.5], [10.0], [11.0], [50.0]])
+    rows = torch.tensor([[0, 1, 2], [3, 4, 5]])  # the first is hard, the second easy
+    hard, easy = (float(TripletLoss("section", "l1")(x, rows, torch.tensor(w))) for w in ([1.0, 0.1], [0.1, 1.0]))
+    assert hard > 2 * easy
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.2, 1.0])
@@ -301,13 +282,6 @@ def test_bounded_rows_keep_direction_and_are_no_longer_than_the_bound(bound, len
     assert bounded(row, 0.0) is row
 
 
-def test_with_temperature_1_the_cosine_loss_cannot_fall_below_its_floor():
-    """1 − cos lies in [0, 2], so that 2σ(Δ) ≥ .238."""
-    vectors = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
-    loss = TripletLoss("paper", "cosine")(vectors, torch.tensor([[0, 1, 2]]), torch.ones(1))
-    assert float(loss) == pytest.approx(0.2384, abs=1e-4)
-
-
 SENTENCES = 12
 
 
@@ -319,26 +293,6 @@ def batches(draw):
     drawn = draw(st.lists(picks, max_size=30))
     fit = [(a, b, c) for a, b, c in drawn if a != b and section[a] == section[b] != section[c]]
     return np.array(section), np.array(fit, np.int64).reshape(-1, 3)
-
-
-@given(batches())
-def test_relations_agree_with_the_sections_and_include_every_triplet(batch):
-    section, triplets = batch
-    together, apart = relations(triplets, SENTENCES)
-    same = section[:, None] == section
-    assert not (together & ~same).any()
-    assert not (apart & same).any()
-    assert np.array_equal(together, together.T) and np.array_equal(apart, apart.T)
-    assert not together.diagonal().any()
-    for pivot, positive, negative in triplets:
-        assert together[pivot, positive] and apart[pivot, negative] and apart[positive, negative]
-
-
-def test_a_triplet_is_compared_from_both_ends_of_its_pair():
-    d = torch.tensor([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])
-    masks = [torch.from_numpy(m) for m in relations(np.array([[0, 1, 2]]), 3)]
-    expected = (math.log1p(math.exp(1 - 3)) + math.log1p(math.exp(1 - 2))) / 2
-    assert float(section_loss(d, *masks, torch.ones(3))) == pytest.approx(expected)
 
 
 def by_definition(d, together, apart, weights):
@@ -353,10 +307,18 @@ def by_definition(d, together, apart, weights):
 
 
 @given(batches(), st.integers(0, 99))
-def test_the_loss_equals_its_definition(batch, seed):
+def test_relations_agree_with_the_sections_and_the_loss_with_its_definition(batch, seed):
+    section, triplets = batch
+    together, apart = relations(triplets, SENTENCES)
+    same = section[:, None] == section
+    assert not (together & ~same).any()
+    assert not (apart & same).any()
+    assert np.array_equal(together, together.T) and np.array_equal(apart, apart.T)
+    assert not together.diagonal().any()
+    for pivot, positive, negative in triplets:
+        assert together[pivot, positive] and apart[pivot, negative] and apart[positive, negative]
     random = np.random.default_rng(seed)
     d, weights = random.uniform(0, 4, (SENTENCES, SENTENCES)), random.uniform(0.1, 1, SENTENCES)
-    together, apart = relations(batch[1], SENTENCES)
     ours = section_loss(*map(torch.from_numpy, (d, together, apart, weights)))
     assert float(ours) == pytest.approx(by_definition(d, together, apart, weights), abs=1e-9)
 
@@ -376,10 +338,3 @@ def test_equal_and_distant_sentences_have_a_finite_gradient(kind):
     loss = TripletLoss("section", kind)(x, torch.tensor([[0, 1, 3], [1, 2, 3]]), torch.ones(2))
     loss.backward()
     assert torch.isfinite(loss) and torch.isfinite(x.grad).all()
-
-
-def test_triplets_with_small_weights_count_less():
-    x = torch.tensor([[0.0], [1.0], [1.5], [10.0], [11.0], [50.0]])
-    triplets = torch.tensor([[0, 1, 2], [3, 4, 5]])  # the first is hard, the second easy
-    hard, easy = (float(TripletLoss("section", "l1")(x, triplets, torch.tensor(w))) for w in ([1.0, 0.1], [0.1, 1.0]))
-    assert hard > 2 * easy

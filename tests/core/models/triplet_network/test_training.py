@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from tests.core.models.composite.test_composite import SMALL, concatenated, net
-from tests.core.models.triplet_network.themes import theme_data, theme_triplets
+from tests.core.models.triplet_network.themes import section_corpus, sections, theme_data, theme_triplets
+from tests.core.reports import Watched
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.models import REGISTRY
 from themescope.core.models.networks import native_bf16
@@ -27,31 +28,6 @@ def config(**changes):
     return TripletNetConfig(**(SETTINGS | changes))
 
 
-class Interrupting(NullReport):
-    """Cancels at the ``at``-th call, then passes everything."""
-
-    def __init__(self, folder, at):
-        super().__init__(folder)
-        self.left = at
-
-    def progress(self, done, total, message=""):
-        self.left -= 1
-        if self.left == 0:
-            raise Cancelled
-
-
-class Recording(NullReport):
-    def __init__(self):
-        super().__init__()
-        self.metrics, self.calls = [], []
-
-    def progress(self, done, total, message=""):
-        self.calls.append((done, total))
-
-    def metric(self, name, step, value):
-        self.metrics.append((name, step, value))
-
-
 @cache
 def few():
     """Triplets for six steps in each epoch."""
@@ -60,11 +36,6 @@ def few():
 
 def same(a, b):
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
-
-
-@pytest.fixture(scope="module")
-def data():
-    return few()
 
 
 @cache
@@ -78,17 +49,16 @@ def undisturbed(**settings):
     [("paper", "by-article"), ("log", "shuffled"), ("section", "by-article"), ("facenet", "shuffled")],
 )
 def test_training_learns_the_themes(batching, loss):
-    report = Recording()
+    report = Watched()
     chosen = config(batching=batching, loss=loss, epochs=2, learning_rate=0.04, dropout_rate=0.1)
     trained = train(chosen, 1, theme_data(20), theme_data(10, seed=1), report)
     first = trained.history[0]["validation accuracy"]
     assert trained.metrics["validation accuracy"] > max(0.85, first + 0.2)
-    names = {name for name, _, _ in report.metrics}
+    names = {name for name, _, _ in report.points}
     assert names >= {"validation accuracy", "training loss", "loss", "spread", "gradient share", "weight norm",
                      "temperature", "triplets/s", "learning rate"}  # fmt: skip
-    steps = [step for name, step, _ in report.metrics if name == "validation accuracy"]
+    steps = [step for name, step, _ in report.points if name == "validation accuracy"]
     assert steps == sorted(steps) and steps[0] == 0 and 0.2 < steps[1] <= 0.3
-    assert all(0 <= done <= total for done, total in report.calls)
 
 
 @pytest.mark.skipif(not native_bf16(torch.device("cpu")), reason="this processor does not compute bfloat16")
@@ -110,58 +80,52 @@ def test_training_in_bfloat16_learns_the_themes():
         (26, {"loss": "facenet", "norm_bound": 1.0}),
     ],
 )
-def test_a_resumed_training_ends_with_the_same_weights(tmp_path, data, interrupted_at, settings):
+def test_a_resumed_training_ends_with_the_same_weights(tmp_path, interrupted_at, settings):
     chosen, whole = config(**settings), undisturbed(**settings)
     with pytest.raises(Cancelled):
-        train(chosen, 5, *data, Interrupting(tmp_path, interrupted_at))
-    resumed = train(chosen, 5, *data, NullReport(tmp_path))
+        train(chosen, 5, *few(), Watched(tmp_path, interrupted_at))
+    resumed = train(chosen, 5, *few(), NullReport(tmp_path))
     assert same(whole.weights, resumed.weights)
     timeless = [{n: v for n, v in row.items() if n != "triplets/s"} for row in whole.history]
     assert timeless == [{n: v for n, v in row.items() if n != "triplets/s"} for row in resumed.history]
     assert not list(tmp_path.iterdir())
 
 
-def test_a_linear_schedule_ends_near_zero(data):
-    rates = [row["learning rate"] for row in train(config(schedule="linear"), 1, *data, SILENT).history]
+def test_a_linear_schedule_ends_near_zero_and_the_automatic_temperature_is_the_first_spread():
+    rates = [row["learning rate"] for row in train(config(schedule="linear"), 1, *few(), SILENT).history]
     assert rates[0] == 0.01 and rates[-1] < 0.001
     assert rates == sorted(rates, reverse=True)
+    trained = train(config(epochs=1), 1, *few(), SILENT)
+    assert trained.history[0]["spread"] == pytest.approx(1, rel=0.35)
+    fixed = train(config(epochs=1, temperature=3.0), 1, *few(), SILENT)
+    assert fixed.history[0]["temperature"] == 3
 
 
-def test_a_crash_resumes_from_the_last_checkpoint_in_time(tmp_path, data):
-    class Crash(Exception):
-        pass
-
-    class Crashing(Interrupting):
-        def progress(self, done, total, message=""):
-            self.left -= 1
-            if self.left == 0:
-                raise Crash
-
+def test_a_crash_resumes_from_the_last_checkpoint_in_time(tmp_path):
     chosen = config(checkpoint_seconds=0)
-    with pytest.raises(Crash):
-        train(chosen, 5, *data, Crashing(tmp_path, 18))
+    with pytest.raises(MemoryError):
+        train(chosen, 5, *few(), Watched(tmp_path, 18, MemoryError))
     assert [p.name for p in tmp_path.iterdir()] == ["training.safetensors"]
-    report = Recording()
-    report.checkpoint_folder = lambda: tmp_path
-    resumed = train(chosen, 5, *data, report)
+    report = Watched(tmp_path)
+    resumed = train(chosen, 5, *few(), report)
     assert report.calls[0][0] > 0
     assert same(undisturbed().weights, resumed.weights)
 
 
 @pytest.mark.parametrize("damage", ["other seed", "truncated", "nonsense"])
-def test_a_checkpoint_of_another_training_is_ignored(tmp_path, data, damage):
+def test_a_checkpoint_of_another_training_is_ignored(tmp_path, damage):
     with pytest.raises(Cancelled):
-        train(config(), 5, *data, Interrupting(tmp_path, 18))
+        train(config(), 5, *few(), Watched(tmp_path, 18))
     file = tmp_path / "training.safetensors"
     if damage == "truncated":
         file.write_bytes(file.read_bytes()[:1000])
     if damage == "nonsense":
         file.write_bytes(b"nonsense")
     if damage == "other seed":
-        anew = train(config(), 6, *data, SILENT)
-        assert same(train(config(), 6, *data, NullReport(tmp_path)).weights, anew.weights)
+        anew = train(config(), 6, *few(), SILENT)
+        assert same(train(config(), 6, *few(), NullReport(tmp_path)).weights, anew.weights)
     else:
-        assert same(train(config(), 5, *data, NullReport(tmp_path)).weights, undisturbed().weights)
+        assert same(train(config(), 5, *few(), NullReport(tmp_path)).weights, undisturbed().weights)
 
 
 def test_progress_is_reported_several_times_in_a_batch():
@@ -173,44 +137,24 @@ def test_progress_is_reported_several_times_in_a_batch():
     assert len(reports) >= 4  # so a cancel waits for a part of a batch only
 
 
-def test_plateaus_lower_the_learning_rate_and_the_best_weights_are_kept(data):
-    trained = train(config(epochs=50, patience_stop=4, learning_rate=0.05), 1, *data, SILENT)
+def test_plateaus_lower_the_learning_rate_and_the_best_weights_are_kept():
+    trained = train(config(epochs=50, patience_stop=4, learning_rate=0.05), 1, *few(), SILENT)
     rates = [row["learning rate"] for row in trained.history]
     accuracies = [row["validation accuracy"] for row in trained.history]
     best = max(accuracies)
     assert rates[-1] < rates[0] and trained.history[-1]["epoch"] < 50
     assert accuracies.index(best) == len(accuracies) - 1 - 4  # the last gain, then four validations without one
     assert trained.metrics["validation accuracy"] == best
-    again = train(config(epochs=1), 1, *data, SILENT, start=trained.weights)
+    again = train(config(epochs=1), 1, *few(), SILENT, start=trained.weights)
     assert again.history[0]["validation accuracy"] == best
 
 
-def test_the_automatic_temperature_is_the_spread_before_training(data):
-    trained = train(config(epochs=1), 1, *data, SILENT)
-    assert trained.history[0]["spread"] == pytest.approx(1, rel=0.35)
-    fixed = train(config(epochs=1, temperature=3.0), 1, *data, SILENT)
-    assert fixed.history[0]["temperature"] == 3
-
-
-def fitted(method, settings, corpus):
-    return REGISTRY.build(method, settings, seed=1).fit(corpus)
-
-
-@pytest.fixture(scope="module")
-def trained():
-    settings = {"vocabulary_limit": 50, "hidden": 12, "attention": 6, "threads": 1, "device": "cpu", "epochs": 1}
-    triplets = {Split.TRAIN: theme_triplets(), Split.VALIDATION: theme_triplets(10, seed=1)}
-    return fitted("triplets-sen", settings, Corpus(triplets=triplets))
-
-
 def test_the_number_of_validation_triplets_is_limited():
-    settings = {"vocabulary_limit": 50, "hidden": 4, "attention": 4, "threads": 1, "epochs": 1, "validation_limit": 1}
-    triplets = {Split.TRAIN: theme_triplets(2), Split.VALIDATION: theme_triplets(10, seed=1)}
-    model = fitted("triplets-sen", settings, Corpus(triplets=triplets))
-    assert model.metrics["validation accuracy"] in (0, 0.5, 1)
+    assert net(1, validation_limit=1).metrics["validation accuracy"] in (0, 0.5, 1)
 
 
-def test_long_and_short_sentences_together_give_the_same_vectors(trained):
+def test_long_and_short_sentences_together_give_the_same_vectors():
+    trained = net(1)
     sentences = [Sentence("theme1word1 " * n) for n in (1, 300, 0, 40, 2_000)]
     together = trained.embed(sentences)
     alone = np.concatenate([trained.embed([s]) for s in sentences])
@@ -221,26 +165,10 @@ CONFIG = ContrastiveNetConfig(
     hidden=6, attention=4, vocabulary_limit=3_000, epochs=4, threads=1, device="cpu", learning_rate=0.02,
     articles_per_batch=2, precision="fp32",
 )  # fmt: skip
-THEMES = ("river lake sea water", "king queen war army", "music song album band", "school university student teacher")
-
-
-def sections(first, count):
-    """Articles of three themes each, whose sentences are two words of a theme between common words."""
-    found = []
-    for article in range(first, first + count):
-        for section in range(3):
-            words = THEMES[(article + section) % 4].split()
-            texts = [f"the {words[i]} of the {words[(i + article + 1) % 4]} in it" for i in range(4)]
-            found += [Sentence(text, article_id=article, section=section) for text in texts]
-    return found
-
-
-def corpus():
-    return Corpus("c", sections={Split.TRAIN: sections(0, 8), Split.VALIDATION: sections(20, 4)})
 
 
 def test_training_raises_the_precision_on_validation_articles():
-    model = ContrastiveNet(CONFIG, 0).fit(corpus())
+    model = ContrastiveNet(CONFIG, 0).fit(section_corpus())
     values = [row["validation precision"] for row in model.history]
     assert model.metrics["validation precision"] == max(values) > values[0]
     x = model.embed(sections(50, 1))
@@ -257,14 +185,13 @@ def base():
     return net(1, distance="cosine", epochs=3)
 
 
-def further(*models, seed=5, **settings):
+def further(*models, seed=5, report=SILENT, **settings):
     built = REGISTRY.build("triplets-sen", FINE_TUNING_SETTINGS | settings, seed=seed)
     triplets = {Split.TRAIN: theme_triplets(4, seed), Split.VALIDATION: theme_triplets(2, seed=9)}
-    built.fit(Corpus(triplets=triplets, models=models), SILENT)
-    return built
+    return built.fit(Corpus(triplets=triplets, models=models), report)
 
 
-def test_fine_tuning_starts_from_the_base_model(base):
+def test_fine_tuning_starts_from_the_base_model_and_never_lowers_its_accuracy(base):
     gone_on = further(base, hidden=8, vocabulary_limit=10, distance="l1")
     assert gone_on.words is base.words
     assert {n: getattr(gone_on.config, n) for n in ("hidden", "attention", "distance", "vocabulary_limit")} == {
@@ -274,20 +201,14 @@ def test_fine_tuning_starts_from_the_base_model(base):
     assert np.allclose(gone_on.embed(SENTENCES), base.embed(SENTENCES), atol=1e-3)
     anew = net(5, distance="cosine")
     assert not np.allclose(anew.embed(SENTENCES), base.embed(SENTENCES), atol=1e-2)
-
-
-def test_fine_tuning_never_lowers_validation_accuracy(base):
     wild = further(base, learning_rate=1.0, epochs=2)
     assert wild.metrics["validation accuracy"] >= wild.history[0]["validation accuracy"]
     assert wild.history[0]["validation accuracy"] == further(base).history[0]["validation accuracy"]
 
 
-def test_a_concatenated_base_model_provides_its_sentence_network(base):
+def test_fine_tuning_takes_one_triplet_network_or_the_sentence_network_of_two(base):
     both = concatenated((base, net(2)))
     assert np.array_equal(further(both).embed(SENTENCES), further(base).embed(SENTENCES))
-
-
-def test_other_or_several_base_models_are_refused(base):
     words = REGISTRY.build("mean-vectors", {}, seed=0)
     for models in ((words,), (base, base)):
         with pytest.raises(DataError, match="one trained triplet network"):
@@ -295,16 +216,10 @@ def test_other_or_several_base_models_are_refused(base):
 
 
 def test_a_checkpoint_of_another_base_model_is_ignored(base, tmp_path):
-    settings = {**FINE_TUNING_SETTINGS, "learning_rate": 0.01, "checkpoint_seconds": 0.0, "epochs": 2, "batch_size": 8}
-
-    def trained(model, report):
-        built = REGISTRY.build("triplets-sen", settings, seed=5)
-        triplets = {Split.TRAIN: theme_triplets(4, 5), Split.VALIDATION: theme_triplets(2, seed=9)}
-        built.fit(Corpus(triplets=triplets, models=(model,)), report)
-        return built.embed(SENTENCES)
-
+    settings = {"learning_rate": 0.01, "checkpoint_seconds": 0.0, "epochs": 2, "batch_size": 8}
     with pytest.raises(Cancelled):
-        trained(base, Interrupting(tmp_path, 10))
+        further(base, report=Watched(tmp_path, 10), **settings)
     assert list(tmp_path.iterdir())
     other = net(3, distance="cosine")
-    assert np.array_equal(trained(other, NullReport(tmp_path)), trained(other, SILENT))
+    resumed, anew = (further(other, report=report, **settings) for report in (NullReport(tmp_path), SILENT))
+    assert np.array_equal(resumed.embed(SENTENCES), anew.embed(SENTENCES))

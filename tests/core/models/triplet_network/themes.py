@@ -6,7 +6,7 @@ import numpy as np
 
 from themescope.core.models.triplet_network.network import triplet_data
 from themescope.core.text.word_vectors import WordVectors
-from themescope.core.types import TripletTexts
+from themescope.core.types import Corpus, Sentence, Split, TripletTexts
 
 NO_WORDS = WordVectors([], np.zeros((0, 12), np.float32))
 
@@ -35,3 +35,21 @@ def theme_triplets(articles=30, seed=0, per_article=12):
 @cache
 def theme_data(articles=30, seed=0, per_article=12):
     return triplet_data(theme_triplets(articles, seed, per_article), NO_WORDS)
+
+
+SUBJECTS = ("river lake sea water", "king queen war army", "music song album band", "school university student teacher")
+
+
+def sections(first, count):
+    """Articles of three subjects each, whose sentences are two words of a subject between common words."""
+    found = []
+    for article in range(first, first + count):
+        for section in range(3):
+            words = SUBJECTS[(article + section) % 4].split()
+            texts = [f"the {words[i]} of the {words[(i + article + 1) % 4]} in it" for i in range(4)]
+            found += [Sentence(text, article_id=article, section=section) for text in texts]
+    return found
+
+
+def section_corpus(*models):
+    return Corpus("c", sections={Split.TRAIN: sections(0, 8), Split.VALIDATION: sections(20, 4)}, models=models)
