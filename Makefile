@@ -20,15 +20,14 @@ COMPILE := $(BIN)/python -m themescope prepare >/dev/null
 CONTRACTS := $(addprefix tests/contracts/test_,cards.py clusterers.py dependencies.py metrics.py readers.py)
 UNITS := $(addprefix tests/db/test_,corpora.py jobs.py labellings.py results.py store.py) \
          $(addprefix tests/jobs/,api bundles labelling/test_session.py labelling/test_tables.py test_selections.py) \
-         $(addprefix tests/webapp/test_,addresses.py facets.py map_labels.py map_levels.py \
-           map_view.py middleware.py parts.py people.py)
+         $(addprefix tests/webapp/test_,addresses.py map_view.py middleware.py parts.py)
 # What it leaves out of those of the library: trainings, whole collections, measurements of growth.
 TRAININGS := tests/core/models $(addprefix tests/core/,readers/test_growth.py readers/test_topics.py test_theme_finding.py \
                tasks/test_relatedness.py)
 # What is attacked: files and the processes that read them, messages of browsers, the API, sign-in, and other sites.
 ATTACKS := tests/mutations tests/core/readers/test_hostile_values.py \
          $(addprefix tests/jobs/,test_reading.py test_bundle.py test_model_files.py) \
-         $(addprefix tests/webapp/test_,forged_values.py api_fuzz.py bad_input.py middleware.py organisation.py sign_in.py guard.py) \
+         $(addprefix tests/webapp/test_,forged_values.py api_fuzz.py imports.py middleware.py organisation.py sign_in.py signed_in.py) \
          $(addprefix tests/e2e/test_,hostile_text.py foreign_sites.py)
 # Processes that test. They wait a third of their time for servers, browsers and workers, so two cores have three.
 TESTERS ?= 3

@@ -71,11 +71,6 @@ def signed_in(name: str = "lea") -> TestClient:
     return client
 
 
-def cookie_of(client: TestClient) -> tuple[str, str]:
-    ((name, value),) = client.cookies.items()
-    return name, value
-
-
 def token_of(client: TestClient) -> str:
     return people.browser_token(dict(client.cookies))
 
@@ -89,6 +84,7 @@ PATHS = [
     "/_stcore/agent/mcp",
     "/auth/login",
 ]
+ALL = {*PATHS, "PUT", "POST", "DELETE", "websocket"}
 
 
 def admitted(client: TestClient) -> set[str]:

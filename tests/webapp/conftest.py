@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -12,6 +13,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from tests.homes import CopyHome, MakeHome
 from tests.pages import PATIENCE_S
 from tests.webapp.filled import fill
 from themescope.core.records.stored import Role
@@ -97,6 +99,46 @@ def filled_and_shared(filled_store: Store, monkeypatch: pytest.MonkeyPatch) -> S
 
 
 @pytest.fixture
+def import_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the test, whose files pages may read by their path."""
+    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def survey_home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a survey, a labelled sample of it, and predictions."""
+    from tests.jobs.estimates.survey import survey
+
+    return make_home(survey(tmp_path_factory.mktemp("answers"), predicted=True))
+
+
+@pytest.fixture
+def surveyed(copy_home: CopyHome, survey_home: Path) -> Store:
+    return copy_home(survey_home)
+
+
+@pytest.fixture(scope="session")
+def wave_home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a list, its themes and a coding, and the wave “spring” that was placed."""
+    from tests.jobs.test_kinds import do
+    from tests.jobs.test_placed_waves import fill_with_wave
+
+    folder = tmp_path_factory.mktemp("files")
+
+    def fill(store: Store) -> None:
+        fill_with_wave(store, folder)
+        do(store, "place-wave", corpus="C")
+
+    return make_home(fill)
+
+
+@pytest.fixture
+def waved(copy_home: CopyHome, wave_home: Path) -> Store:
+    return copy_home(wave_home)
+
+
+@pytest.fixture
 def browser(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Let the pages that are opened afterwards come from a browser with this token in its cookie."""
 
@@ -104,6 +146,15 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         monkeypatch.setattr("themescope.webapp.shared.people.browser_token", lambda cookies: token)
 
     return use
+
+
+class Page(AppTest):
+    """The app as a browser has it, which ends in no exception whatever is opened and pressed."""
+
+    def _run(self, *args: Any, **options: Any) -> AppTest:
+        at = super()._run(*args, **options)
+        assert not at.exception, [element.value for element in at.exception]
+        return at
 
 
 @pytest.fixture
@@ -114,7 +165,7 @@ def open_page() -> Callable[..., AppTest]:
     """
 
     def run(page: str, person: str = "", parts: Sequence[str] = (), **query: str) -> AppTest:
-        at = AppTest.from_file(str(APP), default_timeout=PATIENCE_S)
+        at = Page(APP, default_timeout=PATIENCE_S)
         if person:
             at.session_state["person"] = person
         for key in parts:

@@ -1,12 +1,15 @@
 """A small store with something of everything, written directly: no job runs, nothing is trained."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from themescope.core.records.answers import MetricPoint
-from themescope.core.records.stored import JobStatus, LabellingRecord, ScoreRecord, Sharing
-from themescope.core.types import Article, BenchmarkItem, Paragraph, Section, Split, TripletRows
+from themescope.core.records.stored import JobStatus, LabellingRecord, ModelRecord, RunRecord, ScoreRecord, Sharing
+from themescope.core.types import Article, BenchmarkItem, Ids, Paragraph, Section, Split, TripletRows
 from themescope.db.records import MapPoints, NewLabelling, VectorBlock
-from themescope.db.store import Store
+from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling import starts
 
 CORPUS, SET, BENCHMARK, MODEL, MAP = "Rivers", "river triplets", "river sections", "mean *vectors*", "Rivers by vectors"
@@ -28,9 +31,7 @@ def fill(store: Store) -> None:
             columns = [np.array([s.id for s in first[i : i + 4]]) for i in (start, start + 1, start + 6)]
             w.triplets.add(triplets.id, split, TripletRows(np.zeros(4, int), np.full(4, first[0].article_id), *columns))
         w.triplets.finish(triplets.id, {"triplets": {"train": 4, "validation": 2, "test": 4}})
-        model = w.models.add(
-            name=MODEL, method="mean-vectors", config={}, seed=0, digest="m1", artifact="a1", metrics={"seconds": 1.0}
-        )
+        model = add_model(w, MODEL, metrics={"seconds": 1.0})
         rows = w.triplets.rows(triplets.id, Split.TEST)
         w.runs.add(
             kind="triplets",
@@ -55,65 +56,87 @@ def fill(store: Store) -> None:
                 assignments={first[0].article_id: (truth % 3).astype(np.int32)},
                 scores=[ScoreRecord(0, None, m, value, value - 0.005, value + 0.1, 1) for m in METRICS],
             )
-        ids = np.array([s.id for found in sentences.values() for s in found])
-        points = np.random.default_rng(0).normal(size=(len(ids), 2)).astype(np.float32)
-        w.maps.add(
-            corpus_id=corpus.id,
-            model_id=model.id,
-            name=MAP,
-            config={},
-            seed=3,
-            digest="p1",
-            faithfulness=0.5,
-            sampled_from=500,
-            points=MapPoints(ids, points),
-        )
+        add_map(w, corpus.id, MAP, w.corpora.sentence_ids(corpus.id), sampled_from=500)
         _jobs(w)
 
 
-def danube(store: Store, blind: bool = False) -> LabellingRecord:
-    """A shared labelling of the Danube by its sections; all sentences have random vectors."""
+def add_model(w: Unit, name: str, method: str = "mean-vectors", **about: Any) -> ModelRecord:
+    """A model without files."""
+    of = {"method": method, "config": {}, "seed": 0, "digest": name, "artifact": name, "metrics": {}}
+    return w.models.add(name=name, **of | about)
+
+
+def add_map(w: Unit, corpus_id: int, name: str, ids: Ids, model_id: int = 1, sampled_from: int = 72) -> None:
+    """A map of sentences at random places."""
+    points = MapPoints(ids, np.random.default_rng(0).normal(size=(len(ids), 2)).astype(np.float32))
+    about = {"corpus_id": corpus_id, "model_id": model_id, "sampled_from": sampled_from, "points": points}
+    w.maps.add(name=name, config={}, seed=3, digest=name, faithfulness=0.5, **about)
+
+
+def add_themes(
+    w: Unit, corpus_id: int, digest: str, names: Sequence[str], labels: Sequence[int], margins: Any = None, **more: Any
+) -> RunRecord:
+    """A result with themes of the first sentences of a corpus, or of one article if ``more`` names it."""
+    articles = [a for a in w.corpora.articles(corpus_id) if a.id == more.get("article", a.id)]
+    ids = np.array([s.id for a in articles for s in w.corpora.sentences(a.id)])
+    numbers = np.array(labels, np.int32)
+    themes = [
+        {"name": name, "words": [name], "size": int((numbers == n).sum()), "central": ids[numbers == n][:3].tolist()}
+        for n, name in enumerate(names)
+    ]
+    curves = {"ks": [2], "silhouette": [0.1], "gain": [0.1], "stability": [0.1], "sentences": len(ids)}
+    config = {"corpus_id": corpus_id, "settings": {}, "themes": themes, "curves": curves, "reason": "", "frequent": []}
+    config |= {"sentences": len(ids), "compared": len(ids), "interval": [1, len(names)]}
+    parts = np.split(numbers, np.cumsum([a.sentences for a in articles])[:-1])
+    return w.runs.add(
+        kind="themes",
+        digest=digest,
+        model_id=1,
+        corpus_id=corpus_id,
+        clusterer="iclust",
+        seconds=1.0,
+        config=config | more,
+        assignments={a.id: part for a, part in zip(articles, parts, strict=True)},
+        margins={Split.TEST: (ids, np.ones(len(ids), np.float32) if margins is None else margins.astype(np.float32))},
+    )
+
+
+def of_sections(
+    store: Store, name: str = "Mine", owner: str = "", kind: Sharing = Sharing.OWN, article: int | None = None
+) -> LabellingRecord:
+    """A coding by sections of all articles or of one; the Danube is the first."""
+    return starts.begin(store, NewLabelling(1, name, owner, kind, False, article), starts.from_sections)
+
+
+def danube(store: Store) -> LabellingRecord:
+    """A shared coding of the Danube by its sections; all sentences have random vectors."""
     with store.writing() as w:
-        corpus = w.corpora.list()[0]
-        articles = w.corpora.articles(corpus.id)
         random = np.random.default_rng(0)
+        articles = w.corpora.articles(1)
         blocks = [VectorBlock(a.id, random.normal(size=(a.sentences, 4)).astype(np.float32)) for a in articles]
         w.embeddings.add(w.models.by_name(MODEL).id, blocks)
-    new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, blind, articles[0].id)
-    return starts.begin(store, new, starts.from_sections)
+    return of_sections(store, "Danube", "", Sharing.SHARED, 1)
 
 
-def _jobs(w: object) -> None:
-    jobs = w.jobs  # type: ignore[attr-defined]
-    done = jobs.add("import-corpus", "Import rivers", {"corpus": CORPUS})
-    jobs.claim(done.id, "vm:1:a")
-    jobs.add_metrics(done.id, [MetricPoint("training loss", 0.0, 1.0), MetricPoint("training loss", 1.0, 0.5)])
-    jobs.finish(done.id, "vm:1:a", JobStatus.DONE, result={"articles": 3})
-    failed = jobs.add("train", f"Train {HOSTILE}", {})
-    jobs.claim(failed.id, "vm:1:a")
-    jobs.finish(failed.id, "vm:1:a", JobStatus.FAILED, error="There is no *triplet set*.", traceback="Traceback …")
+def end_job(w: Unit, kind: str, title: str = "", args: Any = None, result: Any = None, error: str = "") -> int:
+    """A job that has gone well, or failed with an error; its id."""
+    job = w.jobs.add(kind, title or f"Work of {kind}", args or {})
+    w.jobs.claim(job.id, "vm:1:a")
+    status = JobStatus.FAILED if error else JobStatus.DONE
+    w.jobs.finish(job.id, "vm:1:a", status, result=result or {}, error=error, traceback="Traceback …" if error else "")
+    return job.id
+
+
+def _jobs(w: Unit) -> None:
+    done = end_job(w, "import-corpus", "Import rivers", {"corpus": CORPUS}, {"articles": 3})
+    w.jobs.add_metrics(done, [MetricPoint("training loss", 0.0, 1.0), MetricPoint("training loss", 1.0, 0.5)])
+    end_job(w, "train", f"Train {HOSTILE}", error="There is no *triplet set*.")
 
 
 def _article(title: str) -> Article:
-    headings = ("", "Course", "History", "Fauna", "Economy", "Bridges")
-    return Article(
-        title,
-        tuple(
-            Section(
-                heading,
-                1 if not heading else 2,
-                tuple(
-                    Paragraph(
-                        "",
-                        tuple(
-                            f"{title} {heading or 'lead'} paragraph {p} sentence {i} has some words." for i in range(2)
-                        ),
-                    )
-                    for p in range(2)
-                ),
-                (heading,) if heading else (),
-            )
-            for heading in headings
-        ),
-        url="https://example.org/x",
-    )
+    sections = []
+    for heading in ("", "Course", "History", "Fauna", "Economy", "Bridges"):
+        of = [f"{title} {heading or 'lead'} paragraph {p} sentence" for p in range(2)]
+        paragraphs = [Paragraph("", (f"{one} 0 has some words.", f"{one} 1 has some words.")) for one in of]
+        sections.append(Section(heading, 2 if heading else 1, tuple(paragraphs), (heading,) if heading else ()))
+    return Article(title, tuple(sections), url="https://example.org/x")

@@ -34,12 +34,10 @@ from themescope.webapp.shared.pages import PageKeys
         ("/lab", "/compare"),
         ("/notebook", "/errors"),
         ("/home?corpus=A", "/?corpus=A"),
-        ("/Models", "/train"),
         ("/DATA?corpus=A", "/texts?corpus=A"),
         ("/Map", "/map"),
         ("/Paper-Tables/", "/?gone=paper-tables"),
         ("/summaries?corpus=A&summaries_view=Collections", "/?gone=summaries"),
-        ("/models/", "/train"),
         ("/Themes/?corpus=A", "/themes?corpus=A"),
     ],
 )
@@ -70,16 +68,11 @@ def test_the_keys_of_a_page_begin_with_its_id(page: str) -> None:
         assert not IN_ADDRESS.search(text), path
 
 
-def test_keys_have_the_prefix_of_their_page() -> None:
+def test_keys_have_the_prefix_of_their_page_and_links_name_them_without() -> None:
     keys = PageKeys("toys")
     assert keys.url("view") == "toys_view"
     with pytest.raises(DuplicateNameError):
         keys.url("view")
-
-
-def test_a_link_names_keys_without_the_prefix() -> None:
-    keys = PageKeys("toys")
-    keys.url("view")
     assert keys.address({"view": "Browse", "corpus": "Rivers"}) == {"toys_view": "Browse", "corpus": "Rivers"}
     with pytest.raises(UnknownNameError):
         keys.address({"veiw": "Browse"})

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
 from datetime import timedelta
 from itertools import product
 from pathlib import Path
@@ -15,15 +14,15 @@ from starlette.testclient import TestClient
 
 from tests.contracts.test_actions import TASK
 from tests.webapp.browsers import SECRET, browser
+from tests.webapp.filled import of_sections
 from themescope.core.labelling.operations import Origin, selected
-from themescope.core.records.stored import Role, Sharing
+from themescope.core.records.stored import Role
 from themescope.db import tables as t
-from themescope.db.records import NewItem, NewLabelling, NewTask
+from themescope.db.records import NewItem, NewTask
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.api import application
 from themescope.jobs.services import people
-from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.routes.api import MISSING, MOST_BYTES
 from themescope.webapp.shared.people import cookie, new_token
@@ -58,26 +57,19 @@ def test_a_token_acts_as_its_person_with_the_role_in_force(shared: Store) -> Non
         assert r.api_tokens.list("lea")[0].used is not None
 
 
-def _token_row(store: Store, **values: Any) -> None:
-    with store.writing() as w:
-        w.people.connection.execute(sa.update(t.api_token).values(**values))
-
-
-ENDS: dict[str, Callable[[Store], object]] = {
-    "revoked": lambda s: people.revoke(s, 1, "lea", "lea"),
-    "expired": lambda s: _token_row(s, expires=now() - timedelta(seconds=1)),
-    "account removed": lambda s: people.remove(s, "lea"),
-}
-
-
-@pytest.mark.parametrize("end", ENDS)
-def test_an_ended_token_is_refused_at_once(shared: Store, end: str) -> None:
-    client = program(shared, "lea")
-    assert client.get("/api/v1/corpora").status_code == 200
-    ENDS[end](shared)
-    answer = client.get("/api/v1/corpora")
-    assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
-    assert answer.json()["detail"] == people.WRONG_TOKEN
+def test_an_ended_token_is_refused_at_once(shared: Store) -> None:
+    revoked, expired, removed = (program(shared, name) for name in ("lea", "lea", "val"))
+    for client in (revoked, expired, removed):
+        assert client.get("/api/v1/corpora").status_code == 200
+    people.revoke(shared, 1, "lea", "lea")
+    people.remove(shared, "val")
+    with shared.writing() as w:
+        second = sa.update(t.api_token).where(t.api_token.c.id == 2)
+        w.people.connection.execute(second.values(expires=now() - timedelta(seconds=1)))
+    for client in (revoked, expired, removed):
+        answer = client.get("/api/v1/corpora")
+        assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
+        assert answer.json()["detail"] == people.WRONG_TOKEN
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Bearer x", "Basic eDp5", "bearer \u00e4", "x" * 5_000])
@@ -106,9 +98,7 @@ def test_a_session_of_a_browser_is_no_token(shared: Store) -> None:
     assert client.post("/api/v1/jobs", json={"kind": "embed"}).status_code == 401
 
 
-def test_wrong_tokens_are_limited_by_address_but_valid_ones_are_not(
-    shared: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_tokens_are_limited_by_address_and_valid_ones_not(shared: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(people, "FREE_PER_ADDRESS", 3)
     valid = program(shared, "lea")
     wrong = browser(headers={"authorization": "Bearer themescope_guess"})
@@ -226,14 +216,6 @@ def test_numbers_that_json_lacks_are_null(filled: Store) -> None:
     }  # fmt: skip
 
 
-WRITING = [
-    (method, path)
-    for path, operations in application.description()["paths"].items()
-    for method in operations
-    if method != "get"
-]
-
-
 def body_of(method: str, path: str) -> dict[str, Any] | None:
     """A valid body of a request: of each required field the example, or the smallest value."""
     description = application.description()
@@ -255,9 +237,8 @@ OF_LABELLERS = ("/labellings", "/corpora/{corpus_id}/selections")
 """Where a labeller may create something."""
 
 
-@pytest.mark.parametrize("person", ["lea", "val"])
-def test_nobody_writes_what_they_may_only_read(filled: Store, person: str) -> None:
-    private = starts.begin(filled, NewLabelling(1, "Ada's", "ada", Sharing.OWN, False), starts.from_sections)
+def test_nobody_writes_what_they_may_only_read(filled: Store) -> None:
+    private = of_sections(filled, "Ada's", "ada")
     with filled.writing() as w:
         job = w.jobs.add("embed", "Embed", {"corpus": "Rivers", "model": "mean vectors"})
         w.tasks.create(NewTask(1, "task", "ada", settings=TASK), {"ada": None}, [NewItem(1, 0, 1, "ada")])
@@ -266,46 +247,39 @@ def test_nobody_writes_what_they_may_only_read(filled: Store, person: str) -> No
     before = LabellingSession(filled, private.id, "ada").snapshot
     places = {"labelling_id": private.id, "cluster": 1, "job_id": job.id, "corpus_id": 1, "edit_id": 1, "model_id": 1}
     places |= {"selection_id": selection.id, "run_id": 1, "theme": 0, "task_id": 1, "item_id": 1, "set_id": 1}
-    client = program(filled, person)
-    for method, path in WRITING:
-        if (person == "lea" and path in OF_LABELLERS) or path.startswith("/themes/"):
+    writing = [(method, path) for path, found in application.description()["paths"].items() for method in found]
+    clients = {person: program(filled, person) for person in ("lea", "val")}
+    for person, (method, path) in product(clients, writing):
+        if method == "get" or (person == "lea" and path in OF_LABELLERS) or path.startswith("/themes/"):
             continue  # there are no themes
         url = "/api/v1" + path.format_map(places) + ("?name=a" if path == "/files" else "")
-        answer = client.request(method, url, json=body_of(method, path), headers=JSON)
-        assert answer.status_code == 403, (method, path, answer.text)
-        assert LabellingSession(filled, private.id, "ada").snapshot.step == before.step, (method, path)
+        answer = clients[person].request(method, url, json=body_of(method, path), headers=JSON)
+        assert answer.status_code == 403, (person, method, path, answer.text)
+        assert LabellingSession(filled, private.id, "ada").snapshot.step == before.step, (person, method, path)
 
 
-def test_an_admin_corrects_a_text_and_removes_an_article_and_undoes_both(filled: Store) -> None:
+def test_an_admin_corrects_a_text_and_undoes_it(filled: Store) -> None:
     ada = program(filled, "ada")
-    before = ada.get("/api/v1/corpora/1").json()
     made = ada.post("/api/v1/corpora/1/edits", json={"sentence": 1, "text": "A corrected text."})
     first = ada.get("/api/v1/corpora/1/sentences", params={"limit": 1}).json()["items"][0]
     assert made.status_code == 201 and made.json()["after"] == first["text"]
-    removed = ada.post("/api/v1/corpora/1/edits", json={"articles": [1]}).json()
-    assert ada.get("/api/v1/corpora/1").json()["sentences"] == before["sentences"] - removed["sentences"]
     assert ada.post("/api/v1/corpora/1/edits", json={"articles": [1], "wave": "spring"}).status_code == 422
-    for id in (removed["id"], made.json()["id"]):
-        assert ada.post(f"/api/v1/corpora/1/edits/{id}/undo").json()["undone"]
-    assert ada.get("/api/v1/corpora/1").json() == before
+    assert ada.post("/api/v1/corpora/1/edits", json={"articles": [1]}).json()["sentences"] == 24
+    assert ada.post(f"/api/v1/corpora/1/edits/{made.json()['id']}/undo").json()["undone"]
     assert ada.post("/api/v1/corpora/1/edits/99/undo").status_code == 404
     assert [edit["kind"] for edit in ada.get("/api/v1/corpora/1/edits").json()] == ["text", "articles"]
 
 
 def test_a_labeller_labels_and_an_admin_queues(filled: Store) -> None:
-    lea, val, ada = (program(filled, name) for name in ("lea", "val", "ada"))
-    body = {"corpus_id": 1, "name": "mine", "start": "sections"}
-    assert val.post("/api/v1/labellings", json=body).status_code == 403
-    made = lea.post("/api/v1/labellings", json=body)
+    lea, ada = program(filled, "lea"), program(filled, "ada")
+    made = lea.post("/api/v1/labellings", json={"corpus_id": 1, "name": "mine", "start": "sections"})
     assert made.status_code == 201 and made.json()["owner"] == "lea"
     change = {"sentences": [1, 2], "cluster": 3, "reason": "because"}
-    for client, status in ((val, 403), (lea, 200)):
-        assert client.post("/api/v1/labellings/1/assign", json=change).status_code == status
+    assert lea.post("/api/v1/labellings/1/assign", json=change).status_code == 200
     state = ada.get("/api/v1/labellings/1").json()
     assert (state["clusters"][2]["size"], state["can_undo"]) == (14, False)
     assert lea.post("/api/v1/labellings/1/assign", json={**change, "cluster": 2, "seen": 0}).status_code == 409
     assert lea.post("/api/v1/labellings/1/undo").json()["kind"] == "undo"
-    assert lea.post("/api/v1/jobs", json={"kind": "embed"}).status_code in (403, 422)
     args = {"corpus": "Rivers", "model": "mean *vectors*"}
     job = ada.post("/api/v1/jobs", json={"kind": "embed", "args": args})
     assert job.status_code == 201
@@ -367,13 +341,12 @@ def test_a_job_is_waited_for(filled: Store) -> None:
     assert ada.get(f"/api/v1/jobs/{job}", params={"wait": 30}).json()["status"] == "cancelled"
 
 
-@pytest.mark.parametrize("format", ["csv"])
-def test_exports_are_files(filled: Store, format: str) -> None:
+def test_exports_are_files(filled: Store) -> None:
     lea = program(filled, "lea")
     lea.post("/api/v1/labellings", json={"corpus_id": 1, "name": "mine ü", "start": "sections"})
-    answer = lea.get("/api/v1/labellings/1/export", params={"format": format})
+    answer = lea.get("/api/v1/labellings/1/export", params={"format": "csv"})
     assert answer.status_code == 200 and len(answer.content) > 1_000
-    assert answer.headers["content-disposition"] == f"attachment; filename*=utf-8''mine%20%C3%BC.{format}"
+    assert answer.headers["content-disposition"] == "attachment; filename*=utf-8''mine%20%C3%BC.csv"
     assert lea.get("/api/v1/labellings/2/export").status_code == 404
 
 
@@ -394,19 +367,12 @@ def test_the_description_is_valid_and_public(shared: Store) -> None:
     assert len(titles) == len({*titles})
 
 
-def test_only_admins_see_paths_of_the_server(filled: Store) -> None:
-    with filled.writing() as w:
-        job = w.jobs.add("import-corpus", "Import", {"files": ["/home/ada/secret folder/a.csv"], "corpus": "A / B"})
-    shown = {name: program(filled, name).get(f"/api/v1/jobs/{job.id}").json()["args"] for name in ("ada", "lea", "val")}
-    assert shown["ada"]["files"] == ["/home/ada/secret folder/a.csv"]
-    assert shown["lea"] == shown["val"] == {"files": ["a.csv"], "corpus": "A / B"}
-    listed = program(filled, "val").get("/api/v1/jobs", params={"status": "queued"})
-    assert "secret" not in listed.text and "a.csv" in listed.text
-
-
 def test_what_only_the_server_needs_is_not_sent(filled: Store) -> None:
     with filled.writing() as w:
-        job = w.jobs.add("embed", "Embed", {})
-    val = program(filled, "val")
-    assert not {"traceback", "owner", "heartbeat"} & val.get(f"/api/v1/jobs/{job.id}").json().keys()
+        job = w.jobs.add("import-corpus", "Import", {"files": ["/home/ada/secret folder/a.csv"], "corpus": "A / B"})
+    ada, val = program(filled, "ada"), program(filled, "val")
+    assert ada.get(f"/api/v1/jobs/{job.id}").json()["args"]["files"] == ["/home/ada/secret folder/a.csv"]
+    shown = val.get(f"/api/v1/jobs/{job.id}").json()
+    assert shown["args"] == {"files": ["a.csv"], "corpus": "A / B"}
+    assert not {"traceback", "owner", "heartbeat"} & shown.keys()
     assert not {"report", "ready"} & val.get("/api/v1/corpora").json()[0].keys()

@@ -35,12 +35,9 @@ def client(sqlite_store: Store) -> Iterator[Client]:
         yield client
 
 
-def test_three_lines_list_the_corpora(client: Client) -> None:
+def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:
     (corpus,) = client.corpora()
     assert (corpus.name, corpus.sentences, corpus.created.tzinfo is not None) == ("Rivers", 72, True)
-
-
-def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:
     made = client.create_labelling(1, "mine", start="sections", shared=True)
     assert client.change_labelling(made.id, name="ours").name == "ours" and client.labellings() != []
     step = client.assign(made.id, [1, 2], 3, reason="because")
@@ -93,11 +90,11 @@ def test_themes_of_sentences_in_one_line(sqlite_store: Store, tmp_path: Path) ->
         assert done.status == "done", done.error
         client.delete_job(job.id), client.delete_corpus(done.result["corpus_id"])
         assert [corpus.name for corpus in client.corpora()] == ["claims"]
+        with pytest.raises(RequestError, match="is failed"):
+            client.themes(["One.", "Two."], language="en", model="nothing")
 
 
-def test_the_documented_way_from_a_table_to_predictions(
-    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_documented_way_predicts(sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     about = ("A wind farm disturbs birds", "A curfew lowers crime")
     rows = [f"{claim} in town {i}." for i in range(30) for claim in about]
     (tmp_path / "claims.csv").write_text("claim\n" + "\n".join(rows) + "\n", encoding="utf-8")
@@ -110,14 +107,6 @@ def test_the_documented_way_from_a_table_to_predictions(
     assert len(labels) == 60 and {*labels["source"]} == {"machine"} and labels["probability"].notna().all()
     about_wind = labels["sentence"].str.contains("wind")
     assert [*labels["cluster"].groupby(about_wind).nunique()] == [1, 1] and labels["cluster"].nunique() == 2
-
-
-def test_a_failed_job_is_told(sqlite_store: Store) -> None:
-    with (
-        worker_thread(sqlite_store), served(APP) as address, themescope.Client(address) as client,
-        pytest.raises(RequestError, match="is failed"),
-    ):  # fmt: skip
-        client.themes(["One.", "Two."], language="en", model="nothing")
 
 
 def test_errors_are_the_sentences_of_the_server(client: Client, tmp_path: Path) -> None:

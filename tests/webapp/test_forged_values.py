@@ -2,23 +2,21 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.state.common import WidgetMetadata
-from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS
-from tests.webapp.hands import words_of
+from tests.webapp.hands import Open, words_of
 from themescope.db.store import Store
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.features.tasks import NEW
 from themescope.webapp.shared.choose import BROKEN
 
-Open = Callable[..., AppTest]
 FIELDS: dict[str, list[Any]] = {
     "trigger_value": [True],
     "bool_value": [True],

@@ -2,7 +2,6 @@
 
 import ast
 from collections import UserDict
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,17 +13,15 @@ from hypothesis import strategies as some
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from tests.webapp.filled import CORPUS, MAP
-from themescope.db.records import NewLabelling
+from tests.webapp.filled import CORPUS, MAP, add_map, of_sections
+from tests.webapp.hands import Open
 from themescope.db.store import Store
-from themescope.jobs.services.labelling import starts
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.features.coding import LABELLING, NEW, SURFACE, VIEW
 from themescope.webapp.shared import navigation, projects
 from themescope.webapp.shared.compare_queries import SORT, edit_view
 from themescope.webapp.shared.pages import PageKeys
 
-Open = Callable[..., AppTest]
 WEBAPP = Path(__file__).parents[2] / "webapp"
 
 
@@ -181,13 +178,9 @@ def follow(at: AppTest, page: str, **view: str) -> AppTest:
 def two(filled_store: Store) -> Store:
     """A store with two labellings and two maps."""
     for name in ("Survey codes", "Pilot"):
-        starts.begin(filled_store, NewLabelling(1, name, ""), starts.from_sections)
+        of_sections(filled_store, name)
     with filled_store.writing() as w:
-        points = w.maps.points(1)
-        w.maps.add(
-            corpus_id=1, model_id=1, name="older", config={}, seed=0, digest="p2", faithfulness=0.5, sampled_from=72,
-            points=points,
-        )  # fmt: skip
+        add_map(w, 1, "older", w.corpora.sentence_ids(1))
     return filled_store
 
 
@@ -220,16 +213,12 @@ def test_a_map_opens_with_its_colour(two: Store, open_page: Open, target: str) -
     ("page", "key", "gone", "first"),
     [("triplets", "view", "Margins", "Accuracy"), ("compare", "tab", "One article", "Clustering")],
 )
-def test_a_link_to_what_went_opens_the_first(
+def test_links_to_what_went_open_another(
     two: Store, open_page: Open, page: str, key: str, gone: str, first: str
 ) -> None:
     at = open_page(page, corpus=CORPUS, **{key: gone})
-    shows(at, page, key, first)
+    assert not at.error and at.session_state[f"{page}_{key}"] == first
     follow(at, page, corpus=CORPUS, **{key: {"view": "Sets", "tab": "Pair"}[key]})
     follow(at, "home", corpus=CORPUS)
-    shows(follow(at, page, corpus=CORPUS, **{key: gone}), page, key, first)
-
-
-def shows(at: AppTest, page: str, key: str, name: str) -> None:
-    assert not at.exception and not at.error
-    assert at.session_state[f"{page}_{key}"] == name
+    follow(at, page, corpus=CORPUS, **{key: gone})
+    assert not at.error and at.session_state[f"{page}_{key}"] == first

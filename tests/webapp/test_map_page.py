@@ -1,19 +1,21 @@
-"""The map page: what it says, what it lists, what its address keeps."""
+"""The map page: what it says, what it lists, what its address keeps, filters, and selections in its drawer."""
 
-from collections.abc import Callable
+import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.db.texts import article
+from tests.webapp.columned import SIDE, add_columns
 from tests.webapp.filled import CORPUS, HOSTILE
-from tests.webapp.hands import plain_words_of
-from tests.webapp.listed import listed, listing
+from tests.webapp.hands import Open, listed, listing, plain_words_of, press
 from tests.webapp.test_themes import analysed
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.operations import Origin, selected
 from themescope.core.labelling.partition import Cluster, Partition
-from themescope.core.records.stored import Sharing
+from themescope.core.records.stored import Role, Sharing
 from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
@@ -26,13 +28,21 @@ from themescope.webapp.features.map.figure import FigureSettings
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.scene import frame_of
-from themescope.webapp.shared import compare_queries, queries
+from themescope.webapp.routes import api
+from themescope.webapp.shared import compare_queries, queries, unit_list
 from themescope.webapp.shared.figures import tones
 
-Open = Callable[..., AppTest]
+Seen = list[component.Canvas]
 __all__ = ["analysed"]
-ALL = "0_0_65535_0_65535_65535_0_65535"
-"""A shape around everything."""
+ALL = "0_0_65535_0_65535_65535_0_65535"  # a shape around everything
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    """The canvases that are drawn from now on."""
+    canvases: list[component.Canvas] = []
+    monkeypatch.setattr(component, "interactive", lambda canvas, *_: canvases.append(canvas))
+    return canvases
 
 
 @pytest.fixture
@@ -54,13 +64,10 @@ def test_the_nearest_of_a_sentence_are_listed_with_their_similarity(vectors: Non
     assert [row["note"] for row in found] == ["0.707", "0.447", "0.316", "0.243", "0.196"]
     assert found[0]["text"] == "Danube lead paragraph 0 sentence 1 has some words."
     at.button(key="map_drawer-clear").click().run()
-    assert not at.exception and not listed(at) and map.SIMILAR not in at.query_params
-
-
-def test_a_search_that_the_model_cannot_answer_is_told(vectors: None, open_page: Open) -> None:
+    assert not listed(at) and map.SIMILAR not in at.query_params
     at = open_page("map", search="water", match="meaning")
-    assert not at.exception and "0 units found" in plain_words_of(at)
-    assert "is not the digest of an artifact" in plain_words_of(at)
+    assert "0 units found" in plain_words_of(at)
+    assert "is not the digest of an artifact" in plain_words_of(at), "a model that cannot answer says so"
 
 
 def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_page: Open) -> None:
@@ -78,59 +85,41 @@ def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_p
     assert map.SHAPE not in at.query_params
     at.button(key="map_drawer-clear").click().run()
     assert map.SEARCH not in at.query_params and not listed(at)
+    nonsense = {"shape": "1_2_x", "sentence": "-4", "hidden": "99999", "camera": "nan_1_1", "colour": "?"}
+    assert not listed(open_page("map", similar="9" * 30, **nonsense))
 
 
-def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Open) -> None:
-    at = open_page("map", shape="1_2_x", sentence="-4", hidden="99999", camera="nan_1_1", similar="9" * 30, colour="?")
-    assert not at.exception and not listed(at)
-
-
-def test_the_map_of_an_article_is_fitted_to_it(
-    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    canvases = seen(monkeypatch)
+def test_the_map_of_a_text_is_fitted_to_it(filled_store: Store, open_page: Open, seen: Seen) -> None:
     at = open_page("map", corpus=CORPUS, camera="1_2_3")
     at.session_state[map.ARTICLES] = ["Danube"]
     at.run()
-    canvas = canvases[-1]
+    canvas = seen[-1]
     assert at.query_params[map.ARTICLES] in ("Danube", ["Danube"])
     assert at.session_state[f"{map.SELECTION}_{queries.maps(1)[0].digest}"].camera is None
     assert len(canvas.scene.ids) == 24
     assert list(canvas.frame) == frame_of(canvas.scene.units) != frame_of(map_scene.opened(queries.maps(1)[0]).units)
 
 
-def test_a_map_opens_by_themes_and_that_of_an_article_by_its_sections(
-    analysed: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_maps_open_by_themes_and_of_a_text_by_sections(analysed: Store, open_page: Open, seen: Seen) -> None:
     with analysed.writing() as w:
         (run,) = w.runs.list(kind="themes")
         of_rivers = w.runs.table.update().where(w.runs.table.c.id == run.id)
         w.runs.connection.execute(of_rivers.values(config={**run.config, "corpus_id": 1}))
-    canvases = seen(monkeypatch)
     views: list[dict[str, str]] = [{}, {"articles": "Danube"}]
-    coloured = [open_page("map", corpus=CORPUS, **view) and canvases[-1].page["colour"]["chosen"] for view in views]
+    coloured = [open_page("map", corpus=CORPUS, **view) and seen[-1].page["colour"]["chosen"] for view in views]
     assert coloured[0].startswith("2 themes by") and coloured[1] == "Section"
 
 
-def seen(monkeypatch: pytest.MonkeyPatch) -> list[component.Canvas]:
-    """The canvases that are drawn from now on."""
-    canvases: list[component.Canvas] = []
-    monkeypatch.setattr(component, "interactive", lambda canvas, *_: canvases.append(canvas))
-    return canvases
-
-
-def test_a_map_is_drawn_by_every_colouring_and_old_names_of_them_are_known(
-    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    canvases = seen(monkeypatch)
+@pytest.mark.usefixtures("filled_store")
+def test_a_map_is_drawn_by_every_colouring_and_old_names_are_known(open_page: Open, seen: Seen) -> None:
     at = open_page("map", corpus=CORPUS, colour="Article")
-    assert canvases[-1].page is not None and canvases[-1].page["colour"]["chosen"] == "Text"
-    names = canvases[-1].page["colour"]["options"]
+    assert seen[-1].page is not None and seen[-1].page["colour"]["chosen"] == "Text"
+    names = seen[-1].page["colour"]["options"]
     assert {"Section", "Text", "Split"} <= set(names)
     for name in names:
         at.session_state[map.COLOUR] = name
         at.run()
-        assert not at.exception and not at.error and canvases[-1].page["colour"]["chosen"] == name
+        assert not at.error and seen[-1].page["colour"]["chosen"] == name
         assert at.query_params[map.COLOUR] in (name, [name])
 
 
@@ -141,7 +130,7 @@ def test_what_a_menu_of_the_map_asks_for_is_drawn(filled_store: Store, open_page
     def ask(what: str, value: str = "") -> str:
         at.session_state[f"{map.SELECTION}_{record.digest}"].asked = (what, value)
         at.run()
-        assert not at.exception and not at.error
+        assert not at.error
         return plain_words_of(at)
 
     ask("colour", "Split")
@@ -225,3 +214,153 @@ def test_a_list_is_coloured_by_corrected_themes_and_uncertain_sentences_are_grey
     session = LabellingSession(analysed, record.id, "")
     session.do(op.rename(session.snapshot.partition, 1, "Better name"))
     assert next(iter(colourings.options(view))) == "Coding: Corrected"
+
+
+@pytest.fixture
+def columned(filled_store: Store) -> Store:
+    add_columns(filled_store)
+    return filled_store
+
+
+def test_filters_restrict_the_map_and_stay_in_the_address(columned: Store, open_page: Open, seen: Seen) -> None:
+    left = SIDE[0]
+    at = open_page("map", corpus=CORPUS, facets=json.dumps({"side": [left]}))
+    assert len(seen[-1].scene.ids) == 18
+    assert seen[-1].status == "18 of 72 units, a random sample of 500"
+    at = open_page("map", corpus=CORPUS, facets=json.dumps({"side": [None], "score": [30, 60]}))
+    assert seen[-1].status.startswith("8 of 72 units") and seen[-1].page and seen[-1].page["filters"] == 2
+    at.session_state["map_panel_open"] = "filter"
+    at.run()
+    assert len(seen[-1].scene.ids) == 8
+    assert next(s for s in at.slider if s.label == "score").value == (30, 60)
+    side = next(m for m in at.multiselect if m.label == "side")
+    assert side.value == [None] and f"{left} (18)" in side.options
+    side.set_value([left]).run()
+    assert len(seen[-1].scene.ids) < 18
+    next(m for m in at.multiselect if m.label == "side").set_value([]).run()
+    next(s for s in at.slider if s.label == "score").set_value((1.0, 71.0)).run()
+    assert len(seen[-1].scene.ids) == 72 and "map_facets" not in at.query_params
+    at = open_page("map", corpus=CORPUS, facets="{")
+    assert seen[-1].status == "72 units, a random sample of 500"
+
+
+SEARCH = Origin("search", ("search “nile”", "all articles"))
+
+
+@pytest.fixture
+def kept(filled_store: Store) -> int:
+    """The id of a named selection of the first six sentences of the Nile."""
+    with filled_store.writing() as w:
+        return w.selections.add(selected(1, range(25, 31), SEARCH), "The Nile", "ada").id
+
+
+def asked(at: AppTest, what: str) -> None:
+    """Ask for what an entry of the menu of the map shows."""
+    at.session_state[f"{map.SELECTION}_{queries.maps(1)[0].digest}"].asked = (what, "")
+    at.run()
+    assert not at.error
+
+
+def test_a_link_opens_the_units_on_the_map_with_their_origin(kept: int, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS, selection=str(kept), colour="Text", camera="1_2_3")
+    said = plain_words_of(at)
+    assert "6 units" in said and "· 6 Nile" in said and "search “nile” · all articles" in said
+    assert [row["id"] for row in listed(at)] == [*range(25, 31)]
+    assert listed(at)[0]["text"].startswith("Nile lead paragraph 0") and listed(at)[0]["sub"] == "Nile › Introduction"
+    assert at.query_params[map.STORED] in (str(kept), [str(kept)])
+    at.selectbox(key="map_drawer-order").set_value("Most central").run()
+    assert {row["id"] for row in listed(at)} == {*range(25, 31)}
+    at.button(key="map_drawer-clear").click().run()
+    assert not listing(at) and map.STORED not in at.query_params
+    for nothing in ("x", "9" * 40):
+        at = open_page("map", corpus=CORPUS, selection=nothing)
+        assert not listing(at)
+
+
+def test_old_addresses_of_selections_lead_to_the_map() -> None:
+    assert api.today("selections", "corpus=Rivers&selections_open=7&selections_part=Compare") == (
+        "map", "corpus=Rivers&map_selection=7&selections_part=Compare",
+    )  # fmt: skip
+
+
+def test_units_that_are_not_on_the_map_are_selected_all_the_same(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        w.corpora.add_articles(1, [article("Volga")])
+        ids = [s.id for a in w.corpora.articles(1) if a.title == "Volga" for s in w.corpora.sentences(a.id)]
+        stored = w.selections.add(selected(1, [25, *ids], SEARCH), "Both", "ada").id
+    assert ids
+    at = open_page("map", corpus=CORPUS, selection=str(stored))
+    assert f"{len(ids) + 1} units" in plain_words_of(at)
+    assert {25, ids[0]} <= {row["id"] for row in listed(at)}
+
+
+def test_units_become_a_theme_of_a_new_coding(kept: int, filled_store: Store, open_page: Open) -> None:
+    at = press(open_page("map", person="ada", corpus=CORPUS, selection=str(kept)), "Make it a theme")
+    box = next(t for t in at.text_input if t.label == "Name")
+    assert "Nile" in box.value or "nile" in box.value
+    box.set_value("River *facts*").run()
+    press(at, "Create theme")
+    assert not at.error
+    assert "River *facts* with 6 units, in “Rivers themes”" in plain_words_of(at)
+    with filled_store.reading() as r:
+        record = r.labellings.by_name("Rivers themes")
+        found = r.labellings.snapshot(record.id).partition
+        (step,) = r.label_steps.list(record.id)
+    (number,) = found.clusters
+    assert record.owner == "ada" and found.members(number).tolist() == [*range(25, 31)]
+    assert step.selection_method == "search “nile” · all articles"
+    press(press(at, "Code it"), "Code 6 units")
+    assert "No change needed in “Rivers themes”" in plain_words_of(at)
+
+
+def test_a_selection_is_saved_and_deleted(kept: int, filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        other = w.selections.add(selected(1, range(29, 35), SEARCH), "More", "ada").id
+    at = press(open_page("map", person="ada", corpus=CORPUS, selection=str(other)), "Save")
+    next(t for t in at.text_input if t.label == "Name").set_value("Both").run()
+    press(at, "Save selection")
+    with filled_store.reading() as r:
+        both = next(record for record in r.selections.list(1) if record.name == "Both")
+        assert r.selections.ids(both.id).tolist() == [*range(29, 35)] and both.person == "ada"
+    asked(at, "saved")
+    at.button(key=f"open-selection-{kept}").click().run()
+    assert len(listed(at)) == 6
+    asked(at, "saved")
+    at.button(key=f"delete-selection-{both.id}").click().run()
+    with filled_store.reading() as r:
+        assert [record.name for record in r.selections.list(1)] == ["More", "The Nile"]
+
+
+def test_the_link_names_the_stored_selection(filled_store: Store, open_page: Open) -> None:
+    shape = "0_0_65535_0_65535_65535_0_65535"
+    at = press(open_page("map", person="ada", corpus=CORPUS, shape=shape), "Link")
+    (link,) = [code.value for code in at.code]
+    with filled_store.reading() as r:
+        assert len(r.selections.ids(1)) == 72 and r.selections.list(1) == []
+    assert link == f"?corpus={CORPUS}&map_map=Rivers+by+vectors&map_selection=1"
+
+
+def test_viewers_read_and_export_only(kept: int, filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        w.people.set_role("val", Role.VIEWER, "")
+    at = open_page("map", person="val", corpus=CORPUS, selection=str(kept))
+    assert len(listed(at)) == 6
+    assert not {"Make it a theme", "Code it", "Save", "Link", "Sort"} & {b.label for b in at.button}
+    asked(at, "saved")
+    assert next(b for b in at.button if b.label == "Delete").disabled
+
+
+def test_long_lists_are_sent_in_groups_that_the_browser_asks_for(filled_store: Store) -> None:
+    found = unit_list.of_sentences(_read(filled_store), np.arange(72), search="x OR y")
+    first = unit_list.view_data(found)
+    assert first["total"] == 72 and list(first["groups"]) == ["0"] and len(first["groups"]["0"]) == 40
+    sent = unit_list.Sent(first["list"], (1, 7))
+    assert {n: len(rows) for n, rows in unit_list.view_data(found, sent)["groups"].items()} == {"0": 40, "1": 32}
+    assert list(unit_list.view_data(found, unit_list.Sent("another", (1,)))["groups"]) == ["0"]
+
+
+def _read(store: Store) -> object:
+    from themescope.jobs.services.selections import read_sentences
+
+    with store.reading() as r:
+        return read_sentences(store, r.corpora.sentence_ids(1))

@@ -6,8 +6,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from starlette.testclient import TestClient
 
@@ -44,7 +44,7 @@ def provider() -> Iterator[str]:
             try:
                 fetch(f"{address}/.well-known/openid-configuration")
                 break
-            except OSError:
+            except httpx.TransportError:
                 assert time.monotonic() < until and process.poll() is None
                 time.sleep(0.1)
         yield address
@@ -53,20 +53,10 @@ def provider() -> Iterator[str]:
         process.wait()
 
 
-def fetch(url: str, data: bytes | None = None) -> tuple[int, str]:
-    """Return status and ``Location`` of an answer of the provider."""
-    from http.client import HTTPConnection
-
-    parts = urlsplit(url)
-    connection = HTTPConnection(parts.netloc, timeout=30)
-    try:
-        kind = {"Content-Type": "application/x-www-form-urlencoded"} if data else {}
-        connection.request("POST" if data else "GET", f"{parts.path}?{parts.query}", data, kind)
-        answer = connection.getresponse()
-        answer.read()
-        return answer.status, answer.headers.get("Location", "")
-    finally:
-        connection.close()
+def fetch(url: str, form: dict[str, str] | None = None) -> httpx.Response:
+    """An answer of the provider."""
+    with httpx.Client(trust_env=False, timeout=30) as client:
+        return client.request("POST" if form else "GET", url, data=form)
 
 
 @pytest.fixture
@@ -87,9 +77,9 @@ def answer_of(client: TestClient, subject: str) -> str:
     assert "Sign in with your organisation" in client.get("/sign-in").text
     to = client.get("/sign-in/organisation?next=/map").headers["location"]
     assert "code_challenge" in to and "nonce" in to and "state" in to
-    status, back = fetch(to, f"sub={subject}".encode())
-    assert status == 302 and back.startswith("http://localhost:8501/oauth2callback")
-    return back
+    back = fetch(to, {"sub": subject})
+    assert back.status_code == 302 and back.headers["location"].startswith("http://localhost:8501/oauth2callback")
+    return str(back.headers["location"])
 
 
 def test_people_sign_in_through_an_identity_provider_and_out(by_organisation: Store, provider: str) -> None:
@@ -176,8 +166,6 @@ def test_only_the_key_of_the_provider_signs(by_organisation: Store) -> None:
         ({"email": "ada@example.org", "email_verified": False, "sub": "1"}, ""),
         ({"email": "ada@example.org", "email_verified": "false", "sub": "1"}, ""),
         ({"email": "ada@example.org", "email_verified": "true", "sub": "1"}, "ada@example.org"),
-        ({"email": "ada@example.org", "email_verified": 0, "sub": "1"}, ""),
-        ({"email": "ada@example.org", "email_verified": "no", "sub": "1"}, ""),
         ({"email": "ada@example.org", "email_verified": None, "sub": "1"}, ""),
         ({"preferred_username": "ada@example.org", "sub": "1"}, "1"),
         ({"name": "ada@example.org"}, ""),

@@ -1,5 +1,6 @@
-"""Small parts of pages: text, uploads, forms, colours, the start."""
+"""Small parts of pages: names, text, uploads, forms, colours, the start."""
 
+import io
 import json
 import math
 import re
@@ -7,11 +8,12 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path, PurePath
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,13 +30,15 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, Scri
 from streamlit.testing.v1 import AppTest, local_script_runner
 
 from tests.pages import PATIENCE_S
-from themescope.core.config import Config, option
+from tests.webapp.hands import Open
 from themescope.core.metrics.statistics import crosstab
+from themescope.core.tasks.topics import TopicSettings
 from themescope.db.settings import is_loopback
 from themescope.db.store import Store
 from themescope.jobs.common import files as uploads
+from themescope.jobs.services.people import LONGEST_NAME, tidy
 from themescope.webapp import start
-from themescope.webapp.shared import by_column, components, forms, queries, text
+from themescope.webapp.shared import by_column, components, forms, people, queries, text
 from themescope.webapp.shared.figures import THEMES, IntervalRow, interval_figure
 
 
@@ -82,7 +86,7 @@ def test_tables_are_cards_too_and_the_same_table_twice_is_no_error() -> None:
         coloured = pd.DataFrame({"Project": ["A"], "Score": [0.5]}).style.map(lambda _: "color: red")
         clickable_table(coloured, "projects", lambda row: None)
 
-    at = AppTest.from_function(page).run()
+    at = AppTest.from_function(page, default_timeout=PATIENCE_S).run()
     assert not at.exception and len(at.dataframe) == 3
     first, clickable = (json.loads(one.proto.json) for one in at.get("bidi_component"))
     assert first == {
@@ -92,16 +96,11 @@ def test_tables_are_cards_too_and_the_same_table_twice_is_no_error() -> None:
 
 
 def test_a_download_made_on_click_survives_the_script_runs_of_other_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    manager = MediaFileManager(MemoryMediaFileStorage("/media"))
-    monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(media_file_mgr=manager))
-    made: dict[str, Callable[[], bytes]] = {}
-    monkeypatch.setattr(components.st, "download_button", lambda label, data, **options: made.update({label: data}))
+    manager, made = media(monkeypatch)
     components.download("CSV", lambda: "a,b", "table.csv")
     components.download("ZIP", lambda: b"zip", "bundle.zip")
-    buttons = [
-        manager.add_deferred(made["CSV"], "text/csv", "0.1", "table.csv"),
-        manager.add_deferred(made["ZIP"], "application/zip", "0.2", "bundle.zip"),
-    ]
+    kinds = [("text/csv", "0.1", "table.csv"), ("application/zip", "0.2", "bundle.zip")]
+    buttons = [manager.add_deferred(data, *kind) for data, kind in zip(made, kinds, strict=True)]
     files = [PurePath(manager.execute_deferred(button)).stem for button in buttons]
     for _ in range(5):
         manager.remove_orphaned_files()  # as at the end of every script run
@@ -109,11 +108,17 @@ def test_a_download_made_on_click_survives_the_script_runs_of_other_sessions(mon
     assert [file and file.content for file in found] == [b"a,b", b"zip"]
 
 
-def test_the_files_that_are_kept_for_downloads_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def media(monkeypatch: pytest.MonkeyPatch) -> tuple[MediaFileManager, list[Callable[[], bytes]]]:
+    """What keeps the files of downloads, and what makes those of the buttons that are drawn from now on."""
     manager = MediaFileManager(MemoryMediaFileStorage("/media"))
     monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(media_file_mgr=manager))
     made: list[Callable[[], bytes]] = []
     monkeypatch.setattr(components.st, "download_button", lambda label, data, **options: made.append(data))
+    return manager, made
+
+
+def test_the_files_that_are_kept_for_downloads_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    manager, made = media(monkeypatch)
     monkeypatch.setattr(components, "_KEPT_BYTES", 10)
     monkeypatch.setattr(components, "_kept_downloads", {})
     for size in (4, 6, 7, 20, 3):
@@ -135,53 +140,31 @@ def test_names_of_uploads_are_no_paths(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "safe"),
-    [
-        ("../secret", "secret"),
-        ("foo/../../etc/passwd", "passwd"),
-        ("\\\\?\\C:\\evil.txt", "evil.txt"),
-        ("Wiki pages (1).xml.bz2", "Wiki pages _1_.xml.bz2"),
-        ("con.txt", "_con.txt"),
-        ("..", "_"),
-        ("", "_"),
-    ],
+    [("foo/../../etc/passwd", "passwd"), ("\\\\?\\C:\\evil.txt", "evil.txt"), ("con.txt", "_con.txt"), ("", "_")],
 )
 def test_payload_names(name: str, safe: str) -> None:
     assert uploads.safe_name(name) == safe
 
 
-@dataclass
-class FakeUpload:
-    name: str
-    content: bytes
-
-    def getbuffer(self) -> memoryview:
-        return memoryview(self.content)
+def upload(name: str, content: bytes) -> Any:
+    """A file as a browser sends it."""
+    file = io.BytesIO(content)
+    file.name = name  # type: ignore[attr-defined]
+    return file
 
 
-def test_uploads_with_one_name_are_all_kept(tmp_path: Path) -> None:
-    paths = forms.keep([FakeUpload("a/x.txt", b"1"), FakeUpload("b/x.txt", b"2")], tmp_path)
-    assert [p.read_bytes() for p in paths] == [b"1", b"2"]
+def test_uploads_with_one_name_are_all_kept_until_they_are_old(tmp_path: Path) -> None:
+    paths = forms.keep([upload("a/x.txt", b"1"), upload("b/x.txt", b"2")], tmp_path)
     assert all(tmp_path / "uploads" in p.parents for p in paths)
-
-
-def test_old_uploads_are_swept(tmp_path: Path) -> None:
-    (path,) = forms.keep([FakeUpload("x.txt", b"1")], tmp_path)
     uploads.remove_old(tmp_path / "uploads")
-    assert path.exists()
-    uploads.remove_old(tmp_path / "uploads", now=path.stat().st_mtime + 8 * 86_400)
-    assert not path.exists()
-
-
-@dataclass(frozen=True)
-class Example(Config):
-    rate: float = option(0.001, "How fast.", low=0.0, high=1.0)
-    steps: int | None = option(None, "How long.", low=1)
-    parts: tuple[str, ...] = option(("a",), "Which.", choices=("a", "b"))
+    assert [p.read_bytes() for p in paths] == [b"1", b"2"]
+    uploads.remove_old(tmp_path / "uploads", now=paths[0].stat().st_mtime + 8 * 86_400)
+    assert not any(p.exists() for p in paths)
 
 
 def test_a_wrong_config_is_none_not_a_crash() -> None:
-    assert forms.checked(Example, {"rate": 2.0}) is None
-    assert forms.checked(Example, {"rate": 0.5}) == Example(rate=0.5)
+    assert forms.checked(TopicSettings, {"share": 2.0}) is None
+    assert forms.checked(TopicSettings, {"share": 0.5}) == TopicSettings(share=0.5)
 
 
 def test_lines_over_time_that_share_a_colour_have_other_strokes() -> None:
@@ -227,10 +210,8 @@ def test_a_long_table_has_a_search() -> None:
 
 
 def test_what_only_this_machine_reaches_is_told_from_what_others_reach() -> None:
-    for address in ("127.0.0.1", "localhost", "::1", "127.0.0.9"):
-        assert is_loopback(address)
-    for address in ("0.0.0.0", "192.168.1.5", "::", "example.org"):
-        assert not is_loopback(address)
+    assert all(is_loopback(address) for address in ("127.0.0.1", "localhost", "::1", "127.0.0.9"))
+    assert not any(is_loopback(address) for address in ("0.0.0.0", "192.168.1.5", "::", "example.org"))
 
 
 def test_the_next_free_port_is_taken() -> None:
@@ -241,9 +222,7 @@ def test_the_next_free_port_is_taken() -> None:
         assert start.free_port("127.0.0.1", port) > port
 
 
-def test_the_training_of_a_model_is_found_after_many_other_jobs(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_training_of_a_model_is_found_after_many_jobs(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "store", lambda: sqlite_store)
     with sqlite_store.writing() as w:
         ids = [w.jobs.add("train" if n == 0 else "other", "", {}).id for n in range(502)]
@@ -254,9 +233,7 @@ def test_the_training_of_a_model_is_found_after_many_other_jobs(
     assert queries.training_of(8) is None
 
 
-def test_additions_and_deletions_are_noticed_without_reading_the_records(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changes_are_noticed_without_reading_the_records(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "store", lambda: sqlite_store)
     statements: list[str] = []
     seen = [queries.fingerprint()]
@@ -306,7 +283,7 @@ def test_changes_make_one_value_of_another(tmp_path: Path) -> None:
 
 
 def test_a_part_that_is_asked_for_at_another_page_brings_the_whole_page(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = open_page("jobs")
     (title,) = at.title
@@ -336,11 +313,14 @@ def test_a_part_that_somebody_asks_for_is_sent_in_full(monkeypatch: pytest.Monke
     """The browser may have dropped meanwhile what it kept when it asked."""
     sent: list[ForwardMsg] = []
     monkeypatch.setattr(ForwardMsgQueue, "_before_enqueue_msg", sent.append)
-    at = AppTest.from_string("""
+    at = AppTest.from_string(
+        """
 import streamlit as st
 
 st.fragment(lambda: st.text("long " * 4_000))()
-""").run()
+""",
+        default_timeout=PATIENCE_S,
+    ).run()
     kept = frozenset(message.hash for message in sent)
     (part,) = at._fragment_storage._fragments
     for auto in (True, False):
@@ -364,3 +344,16 @@ def test_what_a_part_has_drawn_is_sent_before_it_is_drawn_again() -> None:
         for message in sent[-3:]:
             queue.enqueue(message)
     assert queue.flush() == sent
+
+
+@given(st.text())
+def test_a_name_is_one_printable_line(name: str) -> None:
+    tidied = tidy(name)
+    assert tidied.isprintable()
+    assert len(tidied) <= LONGEST_NAME
+    assert tidy(tidied) == tidied
+
+
+def test_without_a_name_a_person_is_me() -> None:
+    assert people.shown("") == "me"
+    assert people.shown("A*da") == r"A\*da"

@@ -7,14 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from tests.webapp.filled import MODEL, danube
+from tests.webapp.filled import MODEL, danube, of_sections
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import code_sets
-from themescope.core.records.stored import LabellingRecord, Sharing
-from themescope.db.records import NewLabelling
+from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
-from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.coding import CODE_KEYS, sentences
 from themescope.webapp.features.coding.actions import ACTIONS, SELECT_FIRST, UNSEEN, dispatch
@@ -36,9 +34,9 @@ def send(state: RelabelState, *actions: dict[str, Any], session: str = "") -> No
     dispatch(state, {"session": session or state.browser_session, "actions": list(actions)})
 
 
-def log(store: Store, labelling: LabellingRecord) -> list[str]:
-    with store.reading() as r:
-        return [step.summary for step in r.label_steps.list(labelling.id)]
+def log(state: RelabelState) -> list[str]:
+    with state.session._store.reading() as r:
+        return [step.summary for step in r.label_steps.list(state.session.record.id)]
 
 
 def on(state: RelabelState, ids: list[int], kind: str, number: int, **about: Any) -> dict[str, Any]:
@@ -47,30 +45,26 @@ def on(state: RelabelState, ids: list[int], kind: str, number: int, **about: Any
     return {"kind": kind, "number": number, "ids": ids, "was": was, **about}
 
 
-def test_an_action_on_units_that_are_elsewhere_now_writes_nothing(
-    filled_store: Store, labelling: LabellingRecord, state: RelabelState
-) -> None:
+def test_an_action_on_units_that_are_elsewhere_now_writes_nothing(state: RelabelState) -> None:
     first, second = state.partition.ids[:2].tolist()
     press = on(state, [first], "assign", 1, cluster=3)
     send(state, press, {**press, "number": 2}, {**press, "number": 3, "cluster": 4})
-    assert state.notice == UNSEEN and len(log(filled_store, labelling)) == 1
+    assert state.notice == UNSEEN and len(log(state)) == 1
     assert state.partition.numbers[state.partition.rows([first])[0]] == 3
     both = on(state, [first, second], "uncertain", 4)
     send(state, {**both, "was": [3]}, {**both, "was": 3, "number": 5}, {**both, "ids": [first, 10**9], "number": 6})
-    assert len(log(filled_store, labelling)) == 1
+    assert len(log(state)) == 1
     send(state, {**both, "number": 7}, {"kind": "uncertain", "ids": [], "was": 0, "number": 8})
-    assert len(log(filled_store, labelling)) == 2 and state.notice == SELECT_FIRST
+    assert len(log(state)) == 2 and state.notice == SELECT_FIRST
 
 
-def test_the_second_tab_of_a_person_sees_a_conflict_or_what_changed(
-    filled_store: Store, labelling: LabellingRecord, state: RelabelState
-) -> None:
-    other = RelabelState(LabellingSession(filled_store, labelling.id, ""))
+def test_the_second_tab_of_a_person_sees_a_conflict_or_what_changed(state: RelabelState) -> None:
+    other = RelabelState(LabellingSession(state.session._store, state.session.record.id, ""))
     here = state.partition.ids[:1].tolist()
     send(state, on(state, here, "assign", 1, cluster=3))
     send(other, on(other, here, "assign", 1, cluster=4))
     assert other.conflict is not None and "in another tab" in other.conflict.message
-    assert len(log(filled_store, labelling)) == 1
+    assert len(log(state)) == 1
     other.resolve_conflict(False)
     other.select(here, "")
     shown = on(other, here, "assign", 2, cluster=4)
@@ -81,29 +75,20 @@ def test_the_second_tab_of_a_person_sees_a_conflict_or_what_changed(
     assert other.notice == UNSEEN and other.partition.numbers[0] == 5
 
 
-def test_what_another_session_or_nobody_meant_is_not_done(
-    filled_store: Store, labelling: LabellingRecord, state: RelabelState
-) -> None:
+def test_what_another_session_or_nobody_meant_is_not_done(state: RelabelState) -> None:
     every = state.partition.ids.tolist()
     state.select(every, "")
     send(state, {"kind": "unassign", "number": 1}, session="another")
-    strange: list[Any] = [
-        None,
-        [],
-        "x",
-        {},
-        {"session": state.browser_session},
-        {"session": state.browser_session, "actions": [1, None]},
-    ]
-    for told in strange:
-        dispatch(state, told)
+    own = {"session": state.browser_session}
+    for strange in (None, [], "x", {}, own, {**own, "actions": [1, None]}):
+        dispatch(state, strange)
     send(state, {"kind": "unassign"}, {"kind": "unassign", "number": True}, {"kind": "unassign", "number": "2"})
     send(state, {"kind": "no such", "number": 1}, {"kind": "assign", "cluster": "1", "number": 2})
     send(state, {"kind": "assign", "ids": ["a", True, 10**30], "was": "x", "cluster": None, "number": 3})
     send(state, {"kind": "rename", "cluster": 1, "name": 7, "number": 4}, {"kind": "recolour", "number": 5})
-    assert log(filled_store, labelling) == []
+    assert log(state) == []
     send(state, {"kind": "assign", "cluster": 99, "number": 6})
-    assert state.notice and not log(filled_store, labelling)
+    assert state.notice and not log(state)
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -113,14 +98,14 @@ def test_any_way_of_sending_does_the_same(
 ) -> None:
     """However messages are merged and repeated, the log is that of the actions handled one by one."""
     state = RelabelState(LabellingSession(filled_store, labelling.id, ""))
-    before, n = len(log(filled_store, labelling)), 8
+    before, n = len(log(state)), 8
     state.select(state.partition.ids[:1], "")
     actions = [{"kind": "uncertain", "number": i + 1} for i in range(n)]
     ends = sorted([*data.draw(some.lists(some.integers(1, n), max_size=6)), n])
     for end in ends:
         start = data.draw(some.integers(0, state.acknowledged))  # what was not confirmed yet is sent again
         send(state, *actions[start:end])
-    assert len(log(filled_store, labelling)) - before == n
+    assert len(log(state)) - before == n
     assert state.acknowledged == n
 
 
@@ -152,12 +137,7 @@ def test_clusters_are_renamed_merged_and_put_under_themes(state: RelabelState) -
 
 def test_filters_and_orders(filled_store: Store, labelling: LabellingRecord, state: RelabelState) -> None:
     assert not len(sentences.in_view(state, DIFFERS_FROM_PEOPLE))
-    other = starts.begin(
-        filled_store,
-        NewLabelling(labelling.corpus_id, "Ben's", "Ben", Sharing.OWN, False, labelling.article_id),
-        starts.from_sections,
-    )
-    session = LabellingSession(filled_store, other.id, "Ben")
+    session = LabellingSession(filled_store, of_sections(filled_store, "Ben's", "Ben", article=1).id, "Ben")
     moved = session.partition.members(2)[:1]
     session.do(op.assign(session.partition, moved, 3))
     assert sentences.in_view(state, DIFFERS_FROM_PEOPLE).tolist() == moved.tolist()

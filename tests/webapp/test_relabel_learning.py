@@ -1,18 +1,18 @@
-"""What is learned from labels: a network, and the codes of the rest."""
+"""The machine and the rest: a network, predictions, and what is new in a wave."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.labelling.test_learning_from_labels import MODEL, labelling
 from tests.jobs.test_kinds import do
-from tests.webapp.hands import jobs_of, plain_words_of, press, words_of
+from tests.jobs.test_placed_waves import NEW, THEMES, listed, sentences, wave_of, write
+from tests.webapp.filled import end_job
+from tests.webapp.hands import Open, jobs_of, plain_words_of, press, words_of
 from tests.webapp.test_unit import Surface
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
@@ -21,15 +21,14 @@ from themescope.core.records.stored import JobStatus, LabellingRecord, Sharing
 from themescope.core.types import Split, split_of_title
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.common.labelled import provenance_of
+from themescope.jobs.common.labelled import judged_sentences, provenance_of
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.labelling import agreement, starts
 from themescope.jobs.services.labelling.agreement import coded_text
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.coding import UNSURE_QUEUE
-from themescope.webapp.features.coding.rest import RANDOM, UNSURE
+from themescope.webapp.features.coding.rest import ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY, RANDOM, UNSURE
 
-Open = Callable[..., AppTest]
 TINY = {"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}
 
 
@@ -60,20 +59,14 @@ def placed(copy_home: CopyHome, home: Path) -> tuple[Store, LabellingRecord]:
     return store, record
 
 
-def settings(open_page: Open, record: LabellingRecord) -> AppTest:
-    at = open_page("code", view="Learn from it", labelling=record.name)
-    assert not at.exception
-    return at
-
-
 def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord], open_page: Open) -> None:
-    store, record = placed
-    at = settings(open_page, record)
+    store, _ = placed
+    at = open_page("code", view="Learn from it", labelling="mine")
     network = next(s for s in at.selectbox if s.label == "Fine-tune")
     assert network.options == ["No model: only make triplets", "net"]
     network.set_value("net").run()
-    next(b for b in at.button if b.label == "Fine-tune").click().run()
-    assert not at.exception and "Job queued" in words_of(at)
+    press(at, "Fine-tune")
+    assert "Job queued" in words_of(at)
     with store.reading() as r:
         asked = [j for j in reversed(r.jobs.list(status=JobStatus.QUEUED))]
     assert [j.kind for j in asked] == ["learn-labels", "train", "evaluate-triplets", "evaluate-triplets",
@@ -87,7 +80,7 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
     with store.reading() as r:
         assert r.models.by_name(train["name"]).triplet_set_id == r.triplets.by_name("mine labels").id
         values = {run: r.runs.scores([run])[0].value for run in (results[2]["run_id"], results[3]["run_id"])}
-    at = settings(open_page, record)
+    at = open_page("code", view="Learn from it", labelling="mine")
     assert "95 % interval (paired bootstrap" in words_of(at)
     assert "that nobody placed, a unit of the same section is nearer" in words_of(at)
     shown = next(d.value for d in at.dataframe if "Triplet accuracy" in d.value.columns)
@@ -96,16 +89,10 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
     assert list(shown["Model"]) == ["net", train["name"], ""]
     assert [float(v) for v in shown["Triplet accuracy"][:2]] == pytest.approx(list(values.values()), abs=6e-4)
     with store.writing() as w:  # the next training on the same triplets teaches nothing
-        failed = w.jobs.add("train", "Train", {"triplets": "mine labels"})
-        w.jobs.claim(failed.id, "vm:1:a")
-        w.jobs.finish(failed.id, "vm:1:a", JobStatus.FAILED, error="Nothing was learned. Train on more data.")
-    assert "Nothing was learned. Train on more data." in plain_words_of(settings(open_page, record))
-
-
-def click(at: AppTest, label: str) -> AppTest:
-    next(b for b in at.button if b.label == label).click().run()
-    assert not at.exception
-    return at
+        error = "Nothing was learned. Train on more data."
+        end_job(w, "train", args={"triplets": "mine labels"}, error=error)
+    at = open_page("code", view="Learn from it", labelling="mine")
+    assert "Nothing was learned. Train on more data." in plain_words_of(at)
 
 
 def test_one_code_is_too_few_to_predict_from(copy_home: CopyHome, embedded_home: Path, open_page: Open) -> None:
@@ -118,16 +105,14 @@ def test_one_code_is_too_few_to_predict_from(copy_home: CopyHome, embedded_home:
     assert next(button for button in at.button if button.label == "Predict the rest").disabled
 
 
-def test_the_machine_is_the_next_step_after_the_disputes_and_after_a_wave(
-    copy_home: CopyHome, embedded_home: Path, open_page: Open
-) -> None:
+def test_the_machine_comes_after_disputes_and_waves(copy_home: CopyHome, embedded_home: Path, open_page: Open) -> None:
     store = copy_home(embedded_home)
     record, _ = labelling(store, each=6, owner="")
     other = starts.begin(store, NewLabelling(record.corpus_id, "theirs", ""), starts.from_labelling(record.id))
     begin = agreement.from_adjudication([record.id, other.id], True, None)
     starts.begin(store, NewLabelling(record.corpus_id, "gold", "", Sharing.GOLD), begin)
     at = press(open_page("code", labelling="gold", surface="Code"), "Label the rest")
-    assert not at.exception and [job["labelling"] for job in jobs_of(store, "predict-labels")] == ["gold"]
+    assert [job["labelling"] for job in jobs_of(store, "predict-labels")] == ["gold"]
     assert "coded by people" in words_of(at)
     do(store, "predict-labels", labelling="gold")
     at = open_page("code", labelling="gold", surface="Code")
@@ -142,24 +127,22 @@ def test_the_machine_is_the_next_step_after_the_disputes_and_after_a_wave(
     ]  # fmt: skip
 
 
-def test_predictions_are_confirmed_corrected_and_exported(
-    copy_home: CopyHome, embedded_home: Path, open_page: Open
-) -> None:
+def test_predictions_are_confirmed_and_exported(copy_home: CopyHome, embedded_home: Path, open_page: Open) -> None:
     store = copy_home(embedded_home)
     record, _ = labelling(store, each=6, owner="")
     at = open_page("code", view="Label the rest", labelling="mine")
-    assert not at.exception and "No predictions yet" in words_of(at)
+    assert "No predictions yet" in words_of(at)
     at = press(at, "Predict the rest")
     assert [job["labelling"] for job in jobs_of(store, "predict-labels")] == ["mine"]
     do(store, "predict-labels", labelling="mine")
     at = open_page("code", view="Label the rest", labelling="mine")
-    assert not at.exception and [metric.label for metric in at.metric] == ["Accuracy", "Macro F1"]
+    assert [metric.label for metric in at.metric] == ["Accuracy", "Macro F1"]
     assert all("[" in metric.value for metric in at.metric), "with their intervals"
     by_code = next(d.value for d in at.dataframe if "Precision" in d.value.columns)
     assert len(by_code) == 4 and by_code["F1"].str.fullmatch(r"1?\.\d{3} \[1?\.\d{3}, 1?\.\d{3}\]").all()
     at = press(at, "Check unsure predictions")
     state, queue = (at.session_state[f"code_{name}_{record.id}"] for name in ("state", "unit"))
-    assert not at.exception and queue.name == UNSURE_QUEUE and len(queue.ids) == 40
+    assert queue.name == UNSURE_QUEUE and len(queue.ids) == 40
     shown = Surface(state, queue)
     first, steps = shown.unit, len(state.session.steps)
     assert first["codes"] == [] and first["suggested"]["cluster"] in state.partition.clusters
@@ -174,7 +157,7 @@ def test_predictions_are_confirmed_corrected_and_exported(
     given = partition.numbers[partition.rows([first["id"], second["id"]])].tolist()
     assert given == [first["suggested"]["cluster"], 2]
     at = open_page("code", view="Label the rest", labelling="mine")
-    assert not at.exception and "**26** of" in words_of(at) and "**2 coded since then**" in words_of(at)
+    assert "**26** of" in words_of(at) and "**2 coded since then**" in words_of(at)
     press(at, "Make them a coding")
     with store.reading() as r:
         made = r.labellings.by_name("mine · predictions")
@@ -187,9 +170,6 @@ def test_predictions_are_confirmed_corrected_and_exported(
 
 
 def test_a_machine_label_becomes_a_persons_when_it_is_confirmed(copy_home: CopyHome, embedded_home: Path) -> None:
-    from themescope.core.labelling import operations as op
-    from themescope.jobs.common.labelled import judged_sentences
-
     store = copy_home(embedded_home)
     record, session = labelling(store, each=6, owner="")
     ids = session.partition.ids[session.partition.numbers == UNASSIGNED][:3]
@@ -206,3 +186,77 @@ def test_a_machine_label_becomes_a_persons_when_it_is_confirmed(copy_home: CopyH
     assert set(ids.tolist()) <= judged()
     session.undo()
     assert not judged() & set(ids.tolist())
+
+
+def opened(store: Store) -> LabellingSession:
+    with store.reading() as r:
+        (record,) = r.labellings.list()
+    return LabellingSession(store, record.id, "")
+
+
+def judged(store: Store, session: LabellingSession) -> set[int]:
+    with store.reading() as r:
+        return set(judged_sentences(r, session.record, session.partition).tolist())
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_a_new_theme_becomes_a_code_by_key(waved: Store, open_page: Open, confirmed: bool) -> None:
+    old = opened(waved)
+    at = open_page("code", view="Label the rest", labelling="mine")
+    assert "50 units without a code" in words_of(at)
+    label, key = ("Make and confirm", CONFIRM_KEY) if confirmed else ("Make it a code", ACCEPT_KEY)
+    button = next(one for one in at.button if one.label == label)
+    assert button.proto.shortcut.lower() == key.lower()
+    at = press(at, label)
+    assert "Possible new theme" not in words_of(at)
+    session = opened(waved)
+    (new,) = set(session.partition.clusters) - set(old.partition.clusters)
+    members = session.partition.members(new)
+    assert any(word in session.partition.clusters[new].name.lower() for word in NEW)
+    assert (set(members.tolist()) <= judged(waved, session)) is confirmed
+    assert np.array_equal(session.partition.only(old.partition.ids).numbers, old.partition.numbers)
+    session.undo()
+    assert new not in session.partition.clusters and len(session.partition.ids) == 230
+    session.undo()
+    assert session.partition.to_bytes() == old.partition.to_bytes()
+
+
+def test_themes_say_what_they_leave_out(waved: Store, open_page: Open, tmp_path: Path) -> None:
+    at = open_page("themes", corpus="C")
+    assert "Continues an earlier result by “spring”" in words_of(at)
+    listed(waved, "append-corpus", write(tmp_path / "third.csv", sentences(NEW, 4, 3)), wave="autumn")
+    at = open_page("themes", corpus="C")
+    assert "4 sentences of “autumn” are not in this result" in words_of(at)
+
+
+def test_a_dismissed_theme_comes_back_only_by_undo(waved: Store, open_page: Open) -> None:
+    at = open_page("code", view="Label the rest", labelling="mine")
+    assert next(one for one in at.button if one.label == "Dismiss").proto.shortcut.lower() == DISMISS_KEY.lower()
+    at = press(at, "Dismiss")
+    assert "Possible new theme" not in words_of(at)
+    assert len(opened(waved).partition.clusters) == len(THEMES)
+    opened(waved).undo()
+    at = open_page("code", view="Label the rest", labelling="mine")
+    assert "Possible new theme" in words_of(at)
+
+
+def test_sure_predictions_become_labels_of_a_machine(waved: Store, open_page: Open) -> None:
+    at = open_page("code", view="Label the rest", labelling="mine")
+    button = next(one for one in at.button if one.label.endswith("at least so sure"))
+    at = button.click().run()
+    session = opened(waved)
+    wave = session.partition.rows(wave_of(waved))
+    placed = session.partition.ids[wave][session.partition.numbers[wave] != UNASSIGNED]
+    assert button.label == f"Assign the {len(placed)} units that are at least so sure" and len(placed) > 5
+    assert not set(placed.tolist()) & judged(waved, session)
+    assert f"{50 - len(placed)} units without a code" in words_of(at)
+
+
+def test_units_of_a_wave_are_checked_one_by_one(waved: Store, open_page: Open) -> None:
+    session = opened(waved)
+    session.extend()
+    at = press(open_page("code", view="Label the rest", labelling="mine"), "Check them")
+    record = session.record
+    shown = Surface(at.session_state[f"code_state_{record.id}"], at.session_state[f"code_unit_{record.id}"])
+    assert shown.data["total"] == 50 and set(shown.queue.ids.tolist()) == set(wave_of(waved).tolist())
+    assert shown.unit["suggested"]["cluster"] in session.partition.clusters

@@ -1,35 +1,30 @@
 """The search dialog: what is found, where it leads, and what it does."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.db.texts import add_corpus
-from tests.webapp.filled import CORPUS, HOSTILE, MODEL
+from tests.webapp.filled import CORPUS, HOSTILE, MODEL, of_sections
+from tests.webapp.hands import Open, sent
+from tests.webapp.test_texts import drawn
 from themescope.core.labelling import operations as op
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.search import find_everything, holds, parsed, sentences_for
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared import search
 from themescope.webapp.shared.search import Listed, link_of
 
-Open = Callable[..., AppTest]
-
 
 def asked(at: AppTest, text: str) -> dict[str, list[dict[str, str]]]:
     """Type a text into the dialog; the titles of the groups and their items."""
     at.session_state["search_asked"] = {"number": 7, "text": text, "meaning": False}
     at.run()
-    assert not at.exception
-    (found,) = [e.proto for e in at.get("bidi_component") if e.proto.component_name == "themescope_search"]
-    data = json.loads(found.json)
+    data = sent(at, "themescope_search")
     assert (data["number"], data["label"], data["way"]) == (7, "Search", "By meaning, in this project")
     return {group["title"]: group["items"] for group in data["groups"]}
 
@@ -113,33 +108,26 @@ def test_a_sentence_opens_its_article_at_the_sentence(filled_store: Store, open_
     (group,) = [g for g in find_everything(filled_store, "nile fauna paragraph 1 sentence 1") if g.kind == "Units"]
     link = link_of("Units", group.results[0])
     at = open_page(link.page, **{key: str(value) for key, value in link.view.items()})
-    (found,) = [e.proto for e in at.get("bidi_component") if e.proto.component_name == "themescope_reader"]
-    shown = [s for part in json.loads(found.json)["sections"] for p in part["paragraphs"] for s in p if s.get("focus")]
+    shown = [sentence for sentence in drawn(at) if sentence.get("focus")]
     assert [s["text"] for s in shown] == [group.results[0].title] and "Nile" in group.results[0].title
 
 
-def test_codes_pages_and_hostile_titles_are_found_as_text(filled_store: Store, open_page: Open) -> None:
-    record = starts.begin(filled_store, NewLabelling(1, "Mine", ""), starts.from_sections)
+def test_codes_pages_sections_and_hostile_titles_are_found_as_text(
+    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    record = of_sections(filled_store)
     session = LabellingSession(filled_store, record.id, "")
     session.do(op.rename(session.snapshot.partition, 1, "Dredging"))
+    titles = {"Lasso and box": [[0, "lasso"]], "Maps": [[0, None]]}
+    index = json.dumps({"docnames": ["maps"], "titles": ["Maps"], "alltitles": titles})
+    (tmp_path / "searchindex.js").write_text(f"Search.setIndex({index})", encoding="utf-8")
+    monkeypatch.setattr(search, "SITE", tmp_path)
     at = open_page("home", corpus=CORPUS)
     assert asked(at, "dredging")["Codes"] == [{"title": "Dredging", "detail": "Mine", "address": ""}]
     assert asked(at, "map")["Pages"][0]["title"] == "Map"
     assert asked(at, "onerror")["Texts"][0]["title"] == HOSTILE
-
-
-def test_sections_of_the_documentation(
-    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    index = {
-        "docnames": ["maps"],
-        "titles": ["Maps"],
-        "alltitles": {"Lasso and box": [[0, "lasso"]], "Maps": [[0, None]]},
-    }
-    (tmp_path / "searchindex.js").write_text(f"Search.setIndex({json.dumps(index)})", encoding="utf-8")
-    monkeypatch.setattr(search, "SITE", tmp_path)
-    groups = asked(open_page("home"), "lasso")
-    assert groups["Documentation"] == [{"title": "Lasso and box", "detail": "Maps", "address": "/docs/maps.html#lasso"}]
+    section = {"title": "Lasso and box", "detail": "Maps", "address": "/docs/maps.html#lasso"}
+    assert asked(at, "lasso")["Documentation"] == [section]
 
 
 def chosen(at: AppTest, text: str, title: str) -> AppTest:
@@ -152,43 +140,34 @@ def chosen(at: AppTest, text: str, title: str) -> AppTest:
 def test_actions_are_listed_at_first_and_lead_to_views(filled_store: Store, open_page: Open) -> None:
     at = open_page("home", corpus=CORPUS)
     groups = asked(at, "")
-    assert [*groups] == ["Actions"] and {"Add texts", "New coding", "New task"} <= {
-        i["title"] for i in groups["Actions"]
-    }
+    assert [*groups] == ["Actions"]
+    assert {"Add texts", "New coding", "New task"} <= {item["title"] for item in groups["Actions"]}
     for _, links in [at.session_state["search_listed"]]:
         for link in links:
             keys = REGISTRY.get(link.page).page_keys() if link.page else None
             assert keys is None or keys.address(link.view) is not None
-    assert not chosen(at, "", "New task").exception
+    at.session_state["search_chosen"] = {"number": 6, "place": 0}  # of an earlier answer
+    assert at.run().session_state["navigation_current"] == "home"
+    chosen(at, "", "New task")
     assert at.session_state["tasks_view"] == "New task"
 
 
-def test_a_choice_from_an_earlier_answer_opens_nothing(filled_store: Store, open_page: Open) -> None:
-    at = open_page("home", corpus=CORPUS)
-    asked(at, "")
-    at.session_state["search_chosen"] = {"number": 6, "place": 0}
-    assert not at.run().exception and at.session_state["navigation_current"] == "home"
-
-
-def test_units_found_become_the_selection(
-    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_units_become_the_selection(filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     offered: list[list[int]] = []
     monkeypatch.setattr(search.selections, "offer", lambda corpus_id, ids, origin: offered.append([*ids]))
     at = chosen(open_page("home", corpus=CORPUS), "danube course", "Select the units with “danube course”")
-    assert not at.exception and at.session_state["navigation_current"] == "map"
+    assert at.session_state["navigation_current"] == "map"
     (ids,) = offered
     assert len(ids) > 1
 
 
 def test_an_action_is_done_and_its_error_stays(filled_store: Store, open_page: Open) -> None:
-    new = NewLabelling(1, "Mine", "")
-    record = starts.begin(filled_store, new, starts.from_sections)
+    record = of_sections(filled_store)
     session = LabellingSession(filled_store, record.id, "")
     session.do(op.rename(session.snapshot.partition, 1, "Better"))
     undo = "Undo my last change in “Mine”"
     at = chosen(open_page("home", corpus=CORPUS), "undo", undo)
-    assert not at.exception and at.session_state["code_labelling"] == "Mine"
+    assert at.session_state["code_labelling"] == "Mine"
     with filled_store.reading() as r:
         assert r.labellings.clusters(record.id)[1].name != "Better"
     at = chosen(open_page("home", corpus=CORPUS), "undo", undo)

@@ -1,17 +1,29 @@
-"""What the web process does before the first person comes."""
+"""The web process: before the first person comes, on SIGTERM, and its launcher."""
 
 import gc
+import json
 import os
+import re
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
-from streamlit.testing.v1 import AppTest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
+from tests.jobs.helpers import wait_for
+from tests.servers import free_port
+from tests.webapp.hands import Open
 from themescope.db.settings import Settings
 from themescope.webapp import server as web
+from themescope.webapp import start
 from themescope.webapp.shared.people import server_store
 
 
@@ -28,16 +40,10 @@ def test_the_first_page_finds_the_store_migrated(settings: Settings) -> None:
     assert list(settings.home.iterdir())
     with server_store().reading() as r:
         assert r.corpora.list() == []  # a table that is not there would be an error
+    assert gc.get_freeze_count() > 100_000, "what is imported is not collected again and again"
 
 
-def test_what_is_imported_is_not_collected_again_and_again(settings: Settings) -> None:
-    web.preload()
-    assert gc.get_freeze_count() > 100_000
-
-
-def test_a_store_that_cannot_be_opened_is_reported_by_the_pages(
-    monkeypatch: pytest.MonkeyPatch, open_page: Callable[..., AppTest]
-) -> None:
+def test_pages_report_a_store_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch, open_page: Open) -> None:
     monkeypatch.setenv("DATABASE_URL", "nonsense://nowhere")
     web.preload()
     assert "DATABASE_URL has the unsupported scheme" in open_page("home").error[0].value.replace("\\", "")
@@ -82,3 +88,136 @@ server.main()
         environment["FORWARDED_ALLOW_IPS"] = trusted
     done = subprocess.run([sys.executable, "-c", asked], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == [address]
+
+
+ROOT = Path(__file__).parents[2]
+posix = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+GOING_AWAY = (1001, 1012)
+"""Close codes after which Streamlit's page connects again by itself."""
+
+
+@posix
+def test_on_sigterm_open_pages_are_told_and_the_process_ends(tmp_path: Path) -> None:
+    port = free_port()
+    address, log = f"127.0.0.1:{port}", tmp_path / "log.txt"
+    flags = ["--server.address", "127.0.0.1", "--server.port", str(port), "--server.headless", "true"]
+    environment = {**os.environ, "THEMESCOPE_HOME": str(tmp_path / "home"), "THEMESCOPE_LOG_FORMAT": "json"}
+    with log.open("wb") as out:
+        command = [sys.executable, "-m", "themescope.webapp.server", *flags]
+        web = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out)
+    try:
+        wait_for(lambda: answers(f"http://{address}/readyz"))
+        with connect(f"ws://{address}/_stcore/stream", origin=f"http://{address}", open_timeout=60) as page:  # type: ignore[arg-type]
+            started = time.monotonic()
+            web.terminate()
+            with pytest.raises(ConnectionClosed) as closed:
+                while True:
+                    page.recv(60)
+            assert closed.value.rcvd is not None and closed.value.rcvd.code in GOING_AWAY
+        web.wait(60)
+        assert time.monotonic() - started < 30
+    finally:
+        web.kill()
+        web.wait()
+    lines = log.read_text().splitlines()
+    assert lines and all(json.loads(line)["process"].startswith("web@") for line in lines)
+
+
+def answers(url: str) -> bool:
+    """Whether a server is up and well."""
+    try:
+        with urllib.request.urlopen(url, timeout=30):
+            return True
+    except OSError:
+        return False
+
+
+@contextmanager
+def launched(*command: str, home: Path) -> Iterator[psutil.Popen]:
+    environment = {**os.environ, "THEMESCOPE_HOME": str(home)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    process = psutil.Popen([sys.executable, *command], env=environment, **pipes)
+    try:
+        yield process
+    finally:
+        if process.is_running():
+            process.send_signal(signal.SIGTERM)
+            process.wait(20)
+        process.stdout.close()
+
+
+@posix
+@pytest.mark.slow
+def test_a_killed_web_server_or_worker_comes_back_and_the_other_goes_on(tmp_path: Path) -> None:
+    port = start.free_port("127.0.0.1", 20_000 + os.getpid() % 20_000)
+    url = f"http://127.0.0.1:{port}/healthz"
+    with launched("-m", "themescope", "--no-demo", "--port", str(port), home=tmp_path) as launcher:
+
+        def pids(word: str) -> list[int]:
+            found = []
+            for child in launcher.children():
+                with suppress(psutil.NoSuchProcess):  # a zombie too
+                    found += [child.pid] * (word in " ".join(child.cmdline()))
+            return found
+
+        wait_for(lambda: answers(url) and pids("worker"))
+        (web,), (worker,) = pids("webapp.server"), pids("worker")
+        os.kill(web, signal.SIGKILL)
+        wait_for(lambda: web not in pids("webapp.server") and answers(url))
+        assert pids("worker") == [worker]
+        (web,) = pids("webapp.server")
+        os.kill(worker, signal.SIGKILL)
+        wait_for(lambda: pids("worker") not in ([], [worker]))
+        assert pids("webapp.server") == [web] and answers(url)
+        children = launcher.children(recursive=True)
+        launcher.send_signal(signal.SIGTERM)
+        assert launcher.wait(20) == 0
+        assert not psutil.wait_procs(children, timeout=5)[1]
+        said = launcher.stdout.read()
+    assert said.count("killed by signal 9. It is started again.") == 2
+
+
+@posix
+def test_a_killed_process_is_started_again_and_one_that_ends_again_and_again_is_given_up(tmp_path: Path) -> None:
+    script = """
+import os, sys
+from themescope.webapp import start
+if __name__ == "__main__":
+    worker = "import os, time; print('working', os.getpid(), flush=True); time.sleep(600)"
+    commands = {"web": [sys.executable, "-c", "print('no port'); raise SystemExit(3)"],
+                "worker": [sys.executable, "-c", worker]}
+    sys.exit(start.supervise(commands, os.environ, False))
+"""
+    with launched("-c", script, home=tmp_path) as launcher:
+        said = ""
+        while not (first := re.findall(r"working (\d+)", said)):
+            said += launcher.stdout.readline()
+        os.kill(int(first[0]), signal.SIGKILL)
+        assert launcher.wait(60) == 3
+        said += launcher.stdout.read()
+    assert "The worker process was killed by signal 9. It is started again." in said
+    workers = re.findall(r"working (\d+)", said)
+    assert said.count("no port") == 5 and len({*workers}) == 2 and workers[:1] == first
+    assert "The web process ended with exit code 3, for the 5th time in a row. Giving up." in said
+    assert not psutil.pid_exists(int(workers[1]))
+
+
+HEAVY = ("torch", "umap", "numba", "pynndescent", "sklearn", "gensim", "transformers")
+IMPORTS = f"""
+import ast, importlib, pkgutil, sys
+from themescope.webapp import features
+for module in pkgutil.walk_packages(features.__path__, "themescope.webapp.features."):
+    if module.name not in {{card.factory for card in features.REGISTRY}}:
+        importlib.import_module(module.name)
+for card in features.REGISTRY:
+    script = ast.parse(card.script.read_text(encoding="utf-8"))
+    for node in script.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            exec(compile(ast.Module([node], []), str(card.script), "exec"))
+print([name for name in {HEAVY!r} if name in sys.modules])
+"""
+
+
+def test_opening_pages_imports_nothing_heavy() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,6 +1,5 @@
 """The Tasks page, and tasks on the Agreement page."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,39 +9,29 @@ from streamlit.testing.v1 import AppTest
 from tests.db.texts import add_corpus, add_list
 from tests.jobs.helpers import finish_item, open_item, sentences_of_item
 from tests.webapp.columned import SIDE, add_columns
-from tests.webapp.filled import HOSTILE
-from tests.webapp.hands import words_of
+from tests.webapp.filled import HOSTILE, of_sections
+from tests.webapp.hands import Open, press, words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Role
-from themescope.db.records import ItemRecord, NewLabelling, TaskRecord
+from themescope.db.records import ItemRecord, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.services import people
 from themescope.jobs.services import tasks as work
 from themescope.jobs.services.labelling import agreement as checks
-from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features import tasks
 from themescope.webapp.features.coding.queries import neighbours_in_text
 from themescope.webapp.features.tasks import overview
 from themescope.webapp.shared.labelling import Task
 
-Open = Callable[..., AppTest]
-
-
-def button(at: AppTest, label: str) -> AppTest:
-    return next(b for b in at.button if b.label == label)
-
 
 @pytest.fixture
 def task(filled_store: Store) -> TaskRecord:
     """All articles by Ada and a person with a hostile name, in whole articles, from the sections."""
-    with filled_store.reading() as r:
-        corpus = r.corpora.list()[0]
-        articles = tuple(article.id for article in r.corpora.articles(corpus.id))
     plan = DistributionPlan(("ada", HOSTILE), 1.0, 2)
-    made = work.TaskForm(corpus.id, "pilot", "ada", articles, plan, instructions=HOSTILE, start=work.START_SECTIONS)
+    made = work.TaskForm(1, "pilot", "ada", (1, 2, 3), plan, instructions=HOSTILE, start=work.START_SECTIONS)
     return work.make(filled_store, made)
 
 
@@ -66,26 +55,21 @@ def finish(store: Store, task: TaskRecord, person: str, moved: int, left: int = 
 def form(open_page: Open, corpus: str = "") -> AppTest:
     """The form of a new task, with name and one person."""
     at = open_page("tasks", person="ada", view=tasks.NEW, **({"corpus": corpus} if corpus else {}))
-    assert not at.exception
     at.text_input(key="tasks_form_name").set_value("first task")
     return at.multiselect(key="tasks_form_people").set_value(["ada"]).run()
 
 
 def made_by(store: Store, at: AppTest) -> tuple[TaskRecord, list[ItemRecord]]:
     """Press Create task; the task and its items."""
-    at = button(at, "Create task").click().run()
-    assert not at.exception and not at.error and "first task was created" in words_of(at)
+    press(at, "Create task")
+    assert not at.error and "first task was created" in words_of(at)
     with store.reading() as r:
         (made,) = r.tasks.list()
         return made, r.tasks.items(made.id)
 
 
-def test_six_fields_give_the_same_blind_random_units_of_the_codebook_to_everybody(
-    filled_store: Store, open_page: Open
-) -> None:
-    with filled_store.reading() as r:
-        (corpus,) = r.corpora.list()
-    record = starts.begin(filled_store, NewLabelling(corpus.id, "mine", "ada"), starts.from_sections)
+def test_six_fields_give_the_same_blind_random_units_to_everybody(filled_store: Store, open_page: Open) -> None:
+    record = of_sections(filled_store, "mine", "ada")
     at = form(open_page)
     assert at.selectbox(key="tasks_form_start").value == "Codebook of mine"
     at.multiselect(key="tasks_form_people").set_value(["ada", " Jose\u0301  B"])
@@ -95,7 +79,7 @@ def test_six_fields_give_the_same_blind_random_units_of_the_codebook_to_everybod
     assert {item.person for item in items} == {"ada", "Jos\u00e9 B"}, "as people sign in"
     assert len(items) == 8 and len({item.range for item in items}) == 4
     at = open_page("tasks", person="ada", task="first task")
-    assert f"4 of {corpus.sentences} units at random" in words_of(at).replace("\\", "")
+    assert "4 of 72 units at random" in words_of(at).replace("\\", "")
     id = work.begin_labelling(filled_store, made.id, "ada")
     with filled_store.reading() as r:
         names = [cluster.name for cluster in r.labellings.clusters(id).values()]
@@ -116,33 +100,21 @@ def test_a_list_is_coded_by_waves_and_samples(waves: tuple[str, ...], filled_sto
             assert r.corpora.articles_by_id([item.article_id])[item.article_id].title == "file 1"
 
 
-def strata(open_page: Open) -> dict[str, int]:
-    """How many units of each value the task has drawn."""
-    at = open_page("tasks", person="ada", task="first task")
-    (table,) = [one.value for one in at.dataframe if "Could be drawn" in one.value]
-    return dict(zip(table["side"], table["Drawn"], strict=True))
-
-
-def test_a_sample_is_stratified_and_restricted(filled_store: Store, open_page: Open) -> None:
-    add_columns(filled_store)
-    at = form(open_page)
-    at.number_input(key="tasks_form_units").set_value(9)
-    at.selectbox(key="tasks_form_strata").set_value("side")
-    at.selectbox(key="tasks_form_where").set_value("side").run()
-    at.selectbox(key="tasks_form_allocation").set_value(Allocation.EQUAL)
-    at.multiselect(key="tasks_form_values_side").set_value([SIDE[0], SIDE[2]]).run()
-    made_by(filled_store, at)
-    drawn = strata(open_page)
-    assert sorted(drawn.values()) == [4, 5] and {*drawn} == {SIDE[0], SIDE[2]}
-
-
-def test_too_large_a_sample_is_refused_with_the_reason(filled_store: Store, open_page: Open) -> None:
+def test_a_sample_is_stratified_restricted_and_not_too_large(filled_store: Store, open_page: Open) -> None:
     add_columns(filled_store)
     at = form(open_page)
     at.number_input(key="tasks_form_units").set_value(3)
     at.selectbox(key="tasks_form_strata").set_value("side").run()
-    button(at, "Create task").click().run()
+    press(at, "Create task")
     assert "4 strata" in at.error[0].value
+    at.number_input(key="tasks_form_units").set_value(9)
+    at.selectbox(key="tasks_form_where").set_value("side").run()
+    at.selectbox(key="tasks_form_allocation").set_value(Allocation.EQUAL)
+    at.multiselect(key="tasks_form_values_side").set_value([SIDE[0], SIDE[2]]).run()
+    made_by(filled_store, at)
+    (table,) = [d.value for d in open_page("tasks", person="ada", task="first task").dataframe if "Drawn" in d.value]
+    drawn = dict(zip(table["side"], table["Drawn"], strict=True))
+    assert sorted(drawn.values()) == [4, 5] and {*drawn} == {SIDE[0], SIDE[2]}
 
 
 def test_a_sampled_sentence_has_its_neighbours_in_the_article_and_a_row_of_a_list_none(filled_store: Store) -> None:
@@ -157,22 +129,24 @@ def test_a_sampled_sentence_has_its_neighbours_in_the_article_and_a_row_of_a_lis
     assert neighbours_in_text([row], rows.id) == [("", "")]
 
 
-def test_progress_and_checks(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
+def test_others_see_progress_and_checks_only(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     finish(filled_store, task, "ada", 0)
     finish(filled_store, task, HOSTILE, 2)
     at = open_page("tasks", person="ada", task="pilot")
-    assert not at.exception
     progress = at.dataframe[0].value.set_index("Person")
     assert progress.loc["ada", "Units"] == "72 of 72" and progress.loc[HOSTILE, "Remaining"] == "done"
     agreement = open_page("agreement", person="ada", scope="Task: pilot")
-    assert not agreement.exception
     disputed = next(d.value for d in agreement.dataframe if "Most probable" in d.value)
     assert len(disputed) == 2
+    for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
+        people.set_role(filled_store, name, role)
+    for name in ("lea", "val"):
+        at = open_page("tasks", person=name, task="pilot")
+        assert len(at.dataframe) == 1 and not {b.label for b in at.button} & {"⋯", "Give", "Give these items"}
+        assert tasks.NEW not in [b.label for b in open_page("tasks", person=name).button]
 
 
-def test_a_labelling_with_open_items_does_not_count_for_agreement(
-    task: TaskRecord, filled_store: Store, open_page: Open
-) -> None:
+def test_codings_with_open_items_do_not_count_yet(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     finish(filled_store, task, "ada", 1)
     finish(filled_store, task, HOSTILE, 2, left=1)
     at = open_page("agreement", person="ada", scope="Task: pilot")
@@ -186,7 +160,7 @@ def test_a_labelling_with_open_items_does_not_count_for_agreement(
 def test_the_list_counts_what_has_a_code(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     finish(filled_store, task, "ada", 0)
     at = open_page("tasks", person="ada")
-    assert not at.exception and not [b for b in at.button if b.label in ("Start", "Continue", "Close task")]
+    assert not [b for b in at.button if b.label in ("Start", "Continue", "Close task")]
     first, *_ = items_of(filled_store, task, "ada")
     with filled_store.reading() as r:
         (labelling,) = r.labellings.list()
@@ -194,30 +168,17 @@ def test_the_list_counts_what_has_a_code(task: TaskRecord, filled_store: Store, 
     session = LabellingSession(filled_store, labelling.id, "ada")
     session.do(op.unassign(session.partition, np.array(ids[:1])))
     at = open_page("tasks", person="ada")
-    assert button(at, "Continue") and [b for b in at.button if b.label == "New task"]
-    assert button(at, "Details").click().run() and not at.exception
+    assert {"Continue", "New task"} <= {b.label for b in at.button}
+    press(at, "Details")
     assert "48 of 144 units" in words_of(at), "an item with a unit without a code is not done"
     session.undo()
     finish(filled_store, task, HOSTILE, 0)
-    button(open_page("tasks", person="ada"), "Close task").click().run()
+    press(open_page("tasks", person="ada"), "Close task")
     with filled_store.reading() as r:
         assert r.tasks.get(task.id).closed
 
 
-def test_others_see_progress_but_change_nothing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
-    for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
-        people.set_role(filled_store, name, role)
-    for name in ("lea", "val"):
-        at = open_page("tasks", person=name, task="pilot")
-        assert not at.exception and len(at.dataframe) == 1
-        assert not {b.label for b in at.button} & {"⋯", "Give", "Give these items"}
-        at = open_page("tasks", person=name)
-        assert tasks.NEW not in [b.label for b in at.button]
-
-
-def test_checks_are_made_anew_when_items_are_given_away(
-    task: TaskRecord, filled_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checks_follow_items_given_away(task: TaskRecord, filled_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     monkeypatch.setattr(checks, "checks", lambda store, id: made.append(id) or [])
     items = items_of(filled_store, task, "ada")

@@ -1,5 +1,6 @@
-"""Coding by a language model on Relabel: what is sent is shown, and nothing is sent without consent."""
+"""Names of themes and codes by a language model: what is sent is shown, and nothing is sent without agreement."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -8,15 +9,49 @@ from streamlit.testing.v1 import AppTest
 
 from tests.jobs.test_code_with_model import TEXTS, good, labelling
 from tests.language_model_server import language_model_server
-from tests.webapp.hands import jobs_of, plain_words_of, press
+from tests.webapp.hands import Open, jobs_of, plain_words_of, press
+from tests.webapp.test_themes import analysed
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
 from themescope.jobs.queue import control
 from themescope.jobs.queue.runner import run_here
 from themescope.webapp.features.coding import REST
+from themescope.webapp.shared.labelling import TITLE
 
-__all__ = ["labelling"]
-Open = Callable[..., AppTest]
+__all__ = ["analysed", "labelling"]
+URL, KEY = "http://127.0.0.1:9", "sk-never-shown"
+NAME_THEMES = "Send and name themes"
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("LLM_URL", URL), ("LLM_MODEL", "tiny"), ("LLM_API_KEY", KEY)):
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("model")
+def test_what_is_sent_is_shown_and_sent_only_after_agreement(analysed: Store, open_page: Open) -> None:
+    at = open_page("themes", corpus="My list", view=TITLE)
+    shown = plain_words_of(at) + "".join(code.value for code in at.code).replace("\\", "")
+    assert f"{URL}/v1/chat/completions" in shown and "model `tiny`" in shown and KEY not in shown
+    assert "2 requests with 6 sentences" in shown and '"Sentence 7 of the list."' in shown
+    (button,) = [b for b in at.button if b.label == NAME_THEMES]
+    assert button.disabled
+    (box,) = [box for box in at.checkbox if box.label.startswith("Send these texts")]
+    box.check().run()
+    next(box for box in at.multiselect if box.label == "Themes to name").set_value(["2. two"]).run()
+    assert "1 request with 3 sentences" in plain_words_of(at)
+    (box,) = [box for box in at.checkbox if box.label.startswith("Send these texts")]
+    assert not box.value, "other themes need another agreement"
+    box.check().run()
+    press(at, NAME_THEMES)
+    (args,) = jobs_of(analysed, "name-themes")
+    assert args["send"] is True and args["endpoint"] == f"{URL}/v1/chat/completions"
+    assert KEY not in json.dumps(args)
+    (box,) = [box for box in at.checkbox if box.label.startswith("Send these texts")]
+    assert box.value is False  # the next use needs an agreement of its own
+
+
 SEND = "Send and code"
 
 
@@ -28,7 +63,6 @@ def coding(labelling: LabellingRecord, open_page: Open) -> Callable[[], AppTest]
         at = open_page("code", view=REST, labelling="mine")
         at.session_state[f"code_coding_{labelling.id}"] = True
         at = at.run()
-        assert not at.exception
         return at
 
     return opened
