@@ -5,18 +5,11 @@ import pickle
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.core.readers.samples import dump, page
 from themescope.core.readers.documents.packages import made
 
-PAGE = "<page><title>{0}</title><ns>0</ns><revision><text>{0} is a town. It is old.</text></revision></page>\n"
-
-
-def _dump(pages: int = 400) -> bytes:
-    body = "".join(PAGE.format(f"Town {i}") for i in range(pages))
-    return f"<mediawiki>\n{body}</mediawiki>".encode()
-
-
 MAKERS: dict[str, Callable[[], bytes]] = {
-    "truncated.xml.bz2": lambda: bz2.compress(_dump())[:-400],
+    "truncated.xml.bz2": lambda: bz2.compress(dump(*(page(f"Town {i}", "It is old.") for i in range(400))))[:-400],
     "latin1.txt": lambda: "= Café =\n\nLe thé est là.\n".encode() + "Le café est là.\n".encode("latin-1"),
     "empty.jsonl": lambda: b"",
     "text.docx": lambda: made({"word/document.xml": "<w/>"}),

@@ -19,11 +19,6 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 _state = threading.local()
 
 
-def in_transaction() -> bool:
-    """Whether this thread has a transaction of a store open."""
-    return getattr(_state, "depth", 0) > 0
-
-
 def written(event: str, arguments: tuple[Any, ...]) -> str:
     """Return the path that an audit event says is about to be written; "" for none."""
     if event == "open":
@@ -33,7 +28,7 @@ def written(event: str, arguments: tuple[Any, ...]) -> str:
 
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
-    if not in_transaction():
+    if not getattr(_state, "depth", 0):  # no transaction of this thread is open
         return
     path = written(event, arguments)
     if path and "__pycache__" not in path and path != os.devnull:

@@ -4,7 +4,7 @@ import io
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from random import Random
@@ -21,7 +21,7 @@ from themescope.core.errors import ThemescopeError
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect, preview, sample
 from themescope.core.readers.tables import read_sheet
-from themescope.core.types import SILENT, Article
+from themescope.core.types import SILENT
 
 FEW, MANY = 50, 10_000
 MOST_SECONDS = 10.0
@@ -46,10 +46,6 @@ def read_wikitext(path: Path, _: str) -> None:
     read(path, "mediawiki-dump")
 
 
-def read_tar(path: Path, _: str) -> None:
-    read(path, "newsgroups")
-
-
 def read_list(path: Path, _: str) -> None:
     sheet = read_sheet(path)
     assert sheet.likely_columns()[0] in sheet.columns
@@ -58,15 +54,11 @@ def read_list(path: Path, _: str) -> None:
 
 def read_table(path: Path, _: str) -> None:
     for article in REGISTRY.build("table").read(path, SILENT):
-        assert all(len(values) == len(list(_sentences(article))) for values in article.sentence_values.values())
+        assert all(len(values) == article.sentence_count() for values in article.sentence_values.values())
         for values in [article.values.values(), *article.sentence_values.values()]:
             profile = Profile()
             profile.add(values)
             assert profile.values == len(values)
-
-
-def _sentences(article: Article) -> Iterator[str]:
-    return (s for section in article.sections for p in section.paragraphs for s in p.sentences)
 
 
 def check_message(error: ThemescopeError, path: Path) -> None:
@@ -101,7 +93,11 @@ LISTS = {
 Case = tuple[str, bytes, Callable[[Path, str], None]]
 CASES: dict[str, Case] = {id: (REGISTRY.get(id).suffixes[-1], sample(id), read) for id in REGISTRY.ids()}
 CASES["wikitext"] = ("xml", WIKITEXT.encode(), read_wikitext)
-CASES["tar"] = ("tar", archive({"20news-train/sci.med/5": MESSAGE, "readme": "x", "sci.med/6": MESSAGE}), read_tar)
+CASES["tar"] = (
+    "tar",
+    archive({"20news-train/sci.med/5": MESSAGE, "readme": "x", "sci.med/6": MESSAGE}),
+    lambda path, _: read(path, "newsgroups"),
+)
 CASES |= {f"list-{suffix}": (suffix, data, read_list) for suffix, data in LISTS.items()}
 CASES |= {f"table-{kind}": (kind, LISTS[kind], read_table) for kind in ("jsonl", "xlsx", "parquet")}
 

@@ -59,10 +59,6 @@ COLUMNS = {"csv-title-line": {"id", "place"}, "csv-sep-line": {"id", "score"}, "
 SPLIT = re.compile(r"language (\w+); \d+ sentences: (.*)", re.DOTALL)
 
 
-def files_of(case: str) -> list[Path]:
-    return [path for path in sorted((CASES / case).iterdir()) if path.name not in ("expect.txt", "plain.txt")]
-
-
 def sentences(path: Path, columns: set[str]) -> list[str]:
     reader, found = REGISTRY.build(detect(path)), []
     for article in reader.read(path, SILENT):
@@ -76,7 +72,7 @@ def sentences(path: Path, columns: set[str]) -> list[str]:
 
 @pytest.mark.parametrize("case", EXPECTED)
 def test_a_file_is_read_or_refused_as_a_person_expects(case: str) -> None:
-    (path,) = files_of(case)
+    (path,) = (path for path in (CASES / case).iterdir() if path.name not in ("expect.txt", "plain.txt"))
     expected, columns = EXPECTED[case], set[str]()
     if isinstance(expected, str):
         with pytest.raises(ReadError, match=expected):

@@ -22,17 +22,13 @@ SHARED = Path(os.environ.get("THEMESCOPE_SHARED_DATA") or ROOT.parent / "shared"
 shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no shared data at {SHARED} (set THEMESCOPE_SHARED_DATA)")
 
 
-def gensim_dump():
-    (package,) = find_spec("gensim").submodule_search_locations
-    return next((Path(package) / "test" / "test_data").glob("enwiki-latest-pages-articles1.xml-p0*-shortened.bz2"))
-
-
 def paragraphs(articles):
     return [p.text for article in articles for section in article.sections for p in section.paragraphs]
 
 
 def test_the_dump_inside_gensim():
-    path = gensim_dump()
+    (package,) = find_spec("gensim").submodule_search_locations
+    path = next((Path(package) / "test" / "test_data").glob("enwiki-latest-pages-articles1.xml-p0*-shortened.bz2"))
     assert detect(path) == "mediawiki-dump"
     reader = REGISTRY.build("mediawiki-dump")
     articles = list(reader.read(path, SILENT))

@@ -17,10 +17,6 @@ def paragraphs(text, keep_lists=False):
     return [p.text for section in outline.sections() for p in section.paragraphs]
 
 
-def clean(text):
-    return " ".join(paragraphs(text))
-
-
 CASES = {
     "'''Bold''' and ''italic'' and '''''both'''''.": "Bold and italic and both.",
     "The [[town|old town]] of [[Ada]]s.": "The old town of Adas.",
@@ -62,7 +58,7 @@ CASES = {
 
 @pytest.mark.parametrize("source", list(CASES))
 def test_markup_leaves_no_debris(source):
-    assert clean(source) == CASES[source]
+    assert " ".join(paragraphs(source)) == CASES[source]
 
 
 LOCAL = {
