@@ -334,15 +334,12 @@ class Themes(FoundThemes):
             context = {} if model.context is None else {"context": model.context.tolist()}
             facts = {"source": model.source, "digest": model.info.get("digest"), "base": BASE in model.info}
             named = {"model": facts | context}
-        values = {
-            "themes": [asdict(theme) for theme in self.themes], "curves": asdict(self.curves), "reason": self.reason,
-            "interval": self.interval, "compared": self.compared, "shared": self.shared, "order": self.order,
-            "context": self.context, "by_density": self.by_density, "distinct": self.distinct,
-            "frequent": self.frequent, "sentences": self.sentences, "left_out": dict(self.left_out),
-            "clusterer": self.clusterer, "suggested": self.suggested,
-            "coarser": [[asdict(theme) for theme in level.themes] for level in self.coarser],
-            "finer": [[asdict(theme) for theme in level.themes] for level in self.finer],
-        }  # fmt: skip
+        how = ("reason", "interval", "compared", "shared", "order", "context", "by_density", "clusterer", "suggested")
+        values = {name: getattr(self, name) for name in (*how, "distinct", "frequent", "sentences")}
+        values |= {"curves": asdict(self.curves), "left_out": dict(self.left_out)}
+        values["themes"] = [asdict(theme) for theme in self.themes]
+        for side, levels in (("coarser", self.coarser), ("finer", self.finer)):
+            values[side] = [[asdict(theme) for theme in level.themes] for level in levels]
         write_json(target / _FILE, {"format": _FORMAT, "values": values, "shape": x.shape} | named)
 
     @classmethod

@@ -369,10 +369,9 @@ def agreement_on_codes(
         pair = (own.alpha, own.kappa) if own is not None else results.codes[found.values.index((code,))]
         everybody = int(((table == 1) | (table < 0)).all(axis=0).sum())
         rows.append(CodeAgreement(code, tuple((table == 1).sum(axis=1).tolist()), everybody, *pair))
-    return CodingAgreement(
-        len(labels), int(twice.sum()), equal / judged if judged else float("nan"), alpha, results.kappa,
-        tuple(sorted(rows, key=lambda row: -sum(row.counts))), tuple(found.own), over, several,
-    )  # fmt: skip
+    compared, share = int(twice.sum()), equal / judged if judged else float("nan")
+    by_code = tuple(sorted(rows, key=lambda row: -sum(row.counts)))
+    return CodingAgreement(len(labels), compared, share, alpha, results.kappa, by_code, tuple(found.own), over, several)
 
 
 def compare(first: Labels, second: Labels, articles: Ids, seed: int = 0) -> PartitionComparison:

@@ -283,12 +283,23 @@ def agreement(found: CodingAgreement) -> list[Sentence]:
         several_codes = "A unit may have several codes. Krippendorff's alpha with the MASI distance of sets "
         alpha = [several_codes, Cite("passonneau2006"), " is "]
     sentences: list[Sentence] = [
-        [f"{several} coded {counted(found.sentences, 'unit')}, and "
-         f"{found.observed:.0%} of their {'sets of codes' if found.several else 'codes'} are equal."],
-        [*alpha, f"{_estimate(found.alpha.estimate)} ", Cite("hayes2007"),
-         " and Cohen's kappa", *mean, f" is {_estimate(found.kappa.estimate)} ", Cite("cohen1960"),
-         f", with 95 % bootstrap intervals over {found.over} ", Cite("zapf2016"), "."],
-    ]  # fmt: skip
+        [
+            f"{several} coded {counted(found.sentences, 'unit')}, and "
+            f"{found.observed:.0%} of their {'sets of codes' if found.several else 'codes'} are equal."
+        ],
+        [
+            *alpha,
+            f"{_estimate(found.alpha.estimate)} ",
+            Cite("hayes2007"),
+            " and Cohen's kappa",
+            *mean,
+            f" is {_estimate(found.kappa.estimate)} ",
+            Cite("cohen1960"),
+            f", with 95 % bootstrap intervals over {found.over} ",
+            Cite("zapf2016"),
+            ".",
+        ],
+    ]
     by_code: list[Part] = []
     for code in found.codes:
         value = "undefined" if code.kappa.estimate is None else _estimate(code.kappa.estimate)

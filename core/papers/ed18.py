@@ -333,15 +333,25 @@ TABLE_5 = ResultTable(
         _related("triplets-sen", "triplets-sen", SMALLER_DATA, 0.797, 0.704, 0.372),
         _related("triplets-titles", "triplets-titles", SMALLER_DATA, 0.786, 0.685, 0.393),
         _related("triplets-sen-titles", "triplets-sen-titles", JOINED_RAW, 0.818, 0.724, 0.339),
-        _related("mean-vectors-text", "mean-vectors, words of the text", "Not in the paper: the words of the networks.",
-                 model="mean-vectors"),
+        _related(
+            "mean-vectors-text",
+            "mean-vectors, words of the text",
+            "Not in the paper: the words of the networks.",
+            model="mean-vectors",
+        ),
         *(_related(id, *OWN[id]) for id in ("triplets-sen-titles-unit", "default")),
-        _related("cosine-mean-vectors", "mean-vectors, cosine only", _NO_TRAINING, model="mean-vectors-840b",
-                 regressor=False),
-        _related("cosine-triplets-sen-titles", "triplets-sen-titles, cosine only", _NO_TRAINING,
-                 model="triplets-sen-titles", regressor=False),
+        _related(
+            "cosine-mean-vectors", "mean-vectors, cosine only", _NO_TRAINING, model="mean-vectors-840b", regressor=False
+        ),
+        _related(
+            "cosine-triplets-sen-titles",
+            "triplets-sen-titles, cosine only",
+            _NO_TRAINING,
+            model="triplets-sen-titles",
+            regressor=False,
+        ),
     ),
-)  # fmt: skip
+)
 
 
 _TURTLE = "A sea turtle is hunting for fish"

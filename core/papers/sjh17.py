@@ -322,8 +322,13 @@ def _topics(corpus: str) -> ResultTable:
         "Seconds: wall time of one fit including its base models, on a shared machine.",
         _COLUMNS,
         tuple(
-            Row(method, method, Topics(model_id(method, corpus), model_id(LABELS, corpus), TASK), _deviation(method),
-                _numbers(corpus, method))
+            Row(
+                method,
+                method,
+                Topics(model_id(method, corpus), model_id(LABELS, corpus), TASK),
+                _deviation(method),
+                _numbers(corpus, method),
+            )
             for method in METHODS
         )
         + tuple(
@@ -332,15 +337,18 @@ def _topics(corpus: str) -> ResultTable:
         ),
         (
             *(Claim(better, worse, BY_DOCUMENT) for better, worse in pairwise(("con-s2v-dis", "reg-dis", "sen2vec"))),
-            *claims(BY_DOCUMENT, {
-                "con-s2v-sim": ("reg-sim",),
-                "reg-sim": ("sen2vec",),
-                "con-s2v-dis": ("neighbour-mean", "doc-mean"),
-                "ours-white": ("con-s2v-dis",),
-                "ours": ("con-s2v-dis", "ours-tfidf"),
-            }),
+            *claims(
+                BY_DOCUMENT,
+                {
+                    "con-s2v-sim": ("reg-sim",),
+                    "reg-sim": ("sen2vec",),
+                    "con-s2v-dis": ("neighbour-mean", "doc-mean"),
+                    "ours-white": ("con-s2v-dis",),
+                    "ours": ("con-s2v-dis", "ours-tfidf"),
+                },
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def _summaries(corpus: str) -> ResultTable:

@@ -406,11 +406,12 @@ def _named(blocks: list[Block]) -> Iterator[tuple[str, Block]]:
     elif not body and True in fields:
         body = fields.index(False, fields.index(True)) if False in fields[fields.index(True) :] else len(blocks)
     counted = next((at for at, block in enumerate(blocks[:body]) if _WORDS.fullmatch(block.text)), -1)
-    plain = [
-        at for at, block in enumerate(blocks[:body])
-        if not (fields[at] or rights[at] or at == counted or block.text == "Body" or _BEGIN.fullmatch(block.text)
-                or (factiva and re.match(r"By |\d\d?:\d\d", block.text)))
-    ]  # fmt: skip
+    plain = []
+    for at, block in enumerate(blocks[:body]):
+        begins = block.text == "Body" or _BEGIN.fullmatch(block.text)
+        signed = factiva and re.match(r"By |\d\d?:\d\d", block.text)
+        if not (fields[at] or rights[at] or at == counted or begins or signed):
+            plain.append(at)
     day = max((at for at in plain if _DAY.fullmatch(blocks[at].text)), default=-1)
     if factiva:
         above, below = [at for at in plain if at < counted], [at for at in plain if at > counted and at != day]

@@ -505,9 +505,16 @@ def _arrow_table(read: Callable[[Path, Report, int], ArrowTable], source: _Sourc
 
 
 _OPENERS: Mapping[str, Callable[[_Source], FileTable]] = {
-    "txt": _lines, "csv": _csv, "tsv": partial(_csv, tabs=True), "jsonl": _json_lines, "json": _json, "xlsx": _sheet,
-    "xls": _sheet, "parquet": partial(_arrow_table, read_parquet), "arrow": partial(_arrow_table, read_arrow),
-}  # fmt: skip
+    "txt": _lines,
+    "csv": _csv,
+    "tsv": partial(_csv, tabs=True),
+    "jsonl": _json_lines,
+    "json": _json,
+    "xlsx": _sheet,
+    "xls": _sheet,
+    "parquet": partial(_arrow_table, read_parquet),
+    "arrow": partial(_arrow_table, read_arrow),
+}
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------

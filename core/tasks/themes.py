@@ -244,11 +244,11 @@ def find_themes(
     coarser = tuple(level(nested) for nested in joined(x, labels, compared, alone))
     finer = tuple(level(nested) for nested in divided(x, labels, compared, alone, config.clusterer, seed))
     usual = np.unique(different.place[np.isin(points.place, usual)])
+    parts = labels[points.place], themes, margins[points.place], curves, "" if config.k else reason, interval
+    by_context, by_density, frequent = plain is not None, groups is not None, different.frequent(_FREQUENT)
     return FoundThemes(
-        labels[points.place], themes, margins[points.place], curves, "" if config.k else reason, interval,
-        len(compared), shared, order, plain is not None, groups is not None, m, usual, different.frequent(_FREQUENT),
-        coarser, finer, len(coarser),
-    )  # fmt: skip
+        *parts, len(compared), shared, order, by_context, by_density, m, usual, frequent, coarser, finer, len(coarser)
+    )
 
 
 # ---------------------------------------------------------------- levels

@@ -232,8 +232,16 @@ class SentenceSplitter:
     """
 
     __slots__ = (
-        "_abbreviations", "_always", "_ascii", "_numeric", "_speech", "_starters", "_stops", "_wide", "language",
-    )  # fmt: skip
+        "_abbreviations",
+        "_always",
+        "_ascii",
+        "_numeric",
+        "_speech",
+        "_starters",
+        "_stops",
+        "_wide",
+        "language",
+    )
 
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:

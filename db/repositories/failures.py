@@ -52,12 +52,13 @@ from themescope.db.types import clean_text, dump_json
 MOST = 20_000
 """Maximum number of failures of a project."""
 _KEY = "failure"
+_FOUND = ("kind", "source", "models", "margin", "margins", "placed", "article", "section", "link", "sentences")
 _TYPES = {
-    "kind": ColumnType.CATEGORY, "source": ColumnType.CATEGORY, "models": ColumnType.CATEGORY,
-    "margin": ColumnType.NUMBER, "margins": ColumnType.TEXT, "placed": ColumnType.TEXT, "article": ColumnType.TEXT,
-    "section": ColumnType.CATEGORY, "link": ColumnType.TEXT, "sentences": ColumnType.TEXT,
-    "found by": ColumnType.CATEGORY, "found": ColumnType.DATE, _KEY: ColumnType.TEXT,
-}  # fmt: skip
+    **dict.fromkeys((*_FOUND, "found by", "found", _KEY), ColumnType.TEXT),
+    **dict.fromkeys(("kind", "source", "models", "section", "found by"), ColumnType.CATEGORY),
+    "margin": ColumnType.NUMBER,
+    "found": ColumnType.DATE,
+}
 """Columns of the failures."""
 
 _INSTRUCTIONS = "What others give to a failure is hidden until this task is closed. Close it to compare."
@@ -106,8 +107,8 @@ class CollectedFailure:
         margins = "; ".join(f"{name} {margin:+.3g}".replace("-", "−") for name, margin in self.margins.items())
         worst = min(self.margins.values(), default=None)
         ids = " ".join(map(str, self.sentences))
-        return [self.kind, self.source, ", ".join(self.models), worst, margins, self.placed, self.article,
-                self.section, self.link, ids]  # fmt: skip
+        what = [self.kind, self.source, ", ".join(self.models), worst, margins, self.placed]
+        return [*what, self.article, self.section, self.link, ids]
 
 
 class Failures(Repository):
@@ -325,8 +326,9 @@ def _failure(case: Row) -> CollectedFailure:
         ", ".join(dict.fromkeys(filter(None, (one[of] for one in passages)))) for of in ("article", "section")
     )
     section = passages[0]["section"] if passages and passages[0]["role"] else sections
-    return CollectedFailure(kind, "\n".join(texts) or "(no text)", facts["source"], tuple(case["sentence_ids"]),
-                   tuple(facts["models"]), margins, placed, articles, section, case["permalink"])  # fmt: skip
+    text, where = "\n".join(texts) or "(no text)", (placed, articles, section, case["permalink"])
+    ids, models = tuple(case["sentence_ids"]), tuple(facts["models"])
+    return CollectedFailure(kind, text, facts["source"], ids, models, margins, *where)
 
 
 @dataclass

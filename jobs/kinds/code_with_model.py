@@ -305,11 +305,10 @@ def predict_labels(args: PredictLabelsConfig, context: JobContext) -> dict[str, 
             ids=ids[order],
             probabilities=found[order],
         )
-    return {
-        "labelling": record.name, "labelling_id": record.id, "prediction_id": stored.id, "model": model.name,
-        "labels": len(judged), "predicted": len(rest), "accuracy": report.accuracy.value,
-        "macro_f1": report.macro_f1.value, "calibration_error": report.calibration_error,
-    }  # fmt: skip
+    about = {"labelling": record.name, "labelling_id": record.id, "prediction_id": stored.id, "model": model.name}
+    scores = {"accuracy": report.accuracy.value, "macro_f1": report.macro_f1.value}
+    counts = {"labels": len(judged), "predicted": len(rest)}
+    return {**about, **counts, **scores, "calibration_error": report.calibration_error}
 
 
 def _json(value: Any) -> Any:

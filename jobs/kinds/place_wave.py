@@ -84,12 +84,11 @@ def place_wave(args: PlaceWaveConfig, context: JobContext) -> dict[str, Any]:
         themes = placing.in_themes()
     except DataError as error:  # too few themes
         themes, left["themes"] = None, str(error)
-    return {
-        "corpus": corpus.name, "corpus_id": corpus.id, "wave": wave["name"], "sentences": len(placing.ids),
-        "models": [model.name for model in models], "embedded": sum(each.articles for each in embedded),
-        "cut_off": max((each.cut_off for each in embedded), default=0), "maps": maps, "labellings": labellings,
-        "left_out": left, "themes": themes, "seconds": round(time.monotonic() - begun, 2),
-    }  # fmt: skip
+    about = {"corpus": corpus.name, "corpus_id": corpus.id, "wave": wave["name"], "sentences": len(placing.ids)}
+    cut_off = max((each.cut_off for each in embedded), default=0)
+    vectors = {"models": [model.name for model in models], "embedded": sum(each.articles for each in embedded)}
+    made = {"maps": maps, "labellings": labellings, "left_out": left, "themes": themes}
+    return {**about, **vectors, "cut_off": cut_off, **made, "seconds": round(time.monotonic() - begun, 2)}
 
 
 def _wave(store: Store, corpus: CorpusRecord, name: str) -> tuple[dict[str, Any], list[ArticleRecord]]:
@@ -214,9 +213,16 @@ class _Placing:
         report = {"unusual": wave[assigned.unusual].tolist(), "candidates": candidates}
         with self.context.writing() as w:
             w.predictions.replace(
-                record.id, wave=self.wave["name"], model=model.name, step=snapshot.step, labels=len(rows),
-                codes=assigned.themes, report=report, ids=wave, probabilities=assigned.probabilities,
-            )  # fmt: skip
+                record.id,
+                wave=self.wave["name"],
+                model=model.name,
+                step=snapshot.step,
+                labels=len(rows),
+                codes=assigned.themes,
+                report=report,
+                ids=wave,
+                probabilities=assigned.probabilities,
+            )
         return {
             "labelling": record.name,
             "labelling_id": record.id,
@@ -273,12 +279,11 @@ class _Placing:
                 "sampled_from": run.found.get("sampled_from", len(numbers)) + len(wave),
             }
             every_margin = np.concatenate([margins, (own - other)[len(known) :].astype(np.float32)])
-            runs.append({
-                "kind": THEMES, "digest": work_digest(KINDS.get(KIND), run=level.digest, wave=self.wave["added"]),
-                "model_id": model.id, "clusterer": run.clusterer, "config": config, "seed": self.seed,
-                "assignments": labels_before | parts,
-                "margins": {Split.TEST: (np.concatenate([ids, [s.id for s in wave]]), every_margin)},
-            })  # fmt: skip
+            digest = work_digest(KINDS.get(KIND), run=level.digest, wave=self.wave["added"])
+            by_split = {Split.TEST: (np.concatenate([ids, [s.id for s in wave]]), every_margin)}
+            about = {"kind": THEMES, "digest": digest, "model_id": model.id, "clusterer": run.clusterer}
+            placed = {"assignments": labels_before | parts, "margins": by_split}
+            runs.append({**about, "config": config, "seed": self.seed, **placed})
         with self.context.writing() as w:
             first: RunRecord | None = None
             for values in runs:

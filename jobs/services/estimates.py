@@ -144,10 +144,8 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
             f"{left:,} of {counted(int(gave.sum()), 'sampled unit')} open: not coded, uncertain or disputed. "
             "Shares take them for like the others; “least” and “most” are the shares whatever their codes are."
         )
-    return Study(
-        corpus, tuple(labellings), codes, ids, articles, documents_of(r, corpus, ids, articles), labels, shares, coder,
-        probabilities, gave, now, why, outside, where, tuple(holds), tuple(notes),
-    )  # fmt: skip
+    units = corpus, tuple(labellings), codes, ids, articles, documents_of(r, corpus, ids, articles), labels, shares
+    return Study(*units, coder, probabilities, gave, now, why, outside, where, tuple(holds), tuple(notes))
 
 
 def usual_labelling(r: Unit, labellings: Sequence[LabellingRecord]) -> LabellingRecord | None:

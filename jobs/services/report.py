@@ -290,16 +290,18 @@ def _estimates(
     if study.coder and any(one.least for one in overall):
         ways |= {"least": "Least", "most": "Most"}
     alpha = {folded_name(code.name): _alpha(code.alpha) for code in (coding.codes if coding is not None else ())}
-    blocks: list[Block] = [
-        HeadingBlock(2, f"Shares of the codes in {study.frame}"),
-        ParagraphBlock(f"From {study.labellings[0].name}: codes of people"
-                       + (f", corrected by the codes of {study.coder}." if study.coder else ".")
-                       + " All shares are in percent, with 95 % intervals."),
-        Table(("Code", *ways.values(), *(["Alpha"] if alpha else [])), [
-            (one.name, *(_interval(getattr(one, way)) for way in ways),
-             *([alpha.get(folded_name(one.name), "–")] if alpha else [])) for one in overall
-        ]),
-    ]  # fmt: skip
+    corrected = f", corrected by the codes of {study.coder}" if study.coder else ""
+    told = (
+        f"From {study.labellings[0].name}: codes of people{corrected}. All shares are in percent, with 95 % intervals."
+    )
+    header, rows = (
+        ("Code", *ways.values()),
+        [(one.name, *(_interval(getattr(one, way)) for way in ways)) for one in overall],
+    )
+    if alpha:
+        header, rows = (*header, "Alpha"), [(*row, alpha.get(folded_name(row[0]), "–")) for row in rows]
+    heading = HeadingBlock(2, f"Shares of the codes in {study.frame}")
+    blocks: list[Block] = [heading, ParagraphBlock(told), Table(header, rows)]
     for column in columns:
         groups = groups_of(r, study, column)
         frequent = sorted({*groups} - {""}, key=lambda name: (-groups.count(name), name))[:MOST_GROUPS]

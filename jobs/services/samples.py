@@ -155,10 +155,9 @@ def drawn(r: Unit, corpus_id: int, task: str, form: SampleForm, seed: int) -> tu
     wanted = _wanted(form, np.bincount(strata.ravel()).astype(np.int64), names)
     found = draw(strata.ravel(), wanted, [seed, known, *task.encode()])
     sizes = zip(names, found.sizes.tolist(), found.drawn.tolist(), strict=True)
-    rule = DrawnSample(
-        task, datetime.now(UTC).isoformat(), seed, r.corpora.imported_articles(corpus_id), form.whole_articles, form.by,
-        form.allocation.value, form.where, form.new_only, tuple(sizes), form.outside,
-    )  # fmt: skip
+    now, imported = datetime.now(UTC).isoformat(), r.corpora.imported_articles(corpus_id)
+    how = form.whole_articles, form.by, form.allocation.value, form.where, form.new_only
+    rule = DrawnSample(task, now, seed, imported, *how, tuple(sizes), form.outside)
     return rule, [(article, first, last) for article, first, last in ranges[kept][found.rows].tolist()]
 
 

@@ -14,9 +14,15 @@ from themescope.webapp.shared.pages import CODE, LAB, MENU, PROJECT, RESULTS, TH
 
 
 def _page(
-    id: str, icon: str, place: Place | None, summary: str, title: str = "", package: str = "", keys: bool = True,
+    id: str,
+    icon: str,
+    place: Place | None,
+    summary: str,
+    title: str = "",
+    package: str = "",
+    keys: bool = True,
     **more: Any,
-) -> PageCard:  # fmt: skip
+) -> PageCard:
     """Return the card of a page; without a place, the header links it.
 
     The page is the module ``page`` of the ``package``, another one of it as "package.module", or a script ".module".

@@ -174,9 +174,19 @@ def source(*names: str) -> str:
 
 POINTS_SOURCE = ("scene.js", "points.js")
 VIEW_SOURCE = (
-    "elements.js", "scene.js", "webgl.js", "levels.js", "tools.js", "legend.js", "card.js", "labels.js", "pins.js",
-    "input.js", "outline.js", "map_view.js",
-)  # fmt: skip
+    "elements.js",
+    "scene.js",
+    "webgl.js",
+    "levels.js",
+    "tools.js",
+    "legend.js",
+    "card.js",
+    "labels.js",
+    "pins.js",
+    "input.js",
+    "outline.js",
+    "map_view.js",
+)
 STYLE = "map_view.css"
 
 

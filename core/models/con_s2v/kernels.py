@@ -228,8 +228,17 @@ def train_sentences(tables: Tables, text: TextArrays, context: Context, noise: N
 
 
 @njit(cache=True, error_model="numpy")
-def _round(tables: Tables, context: Context, noise: Noise, steps: Losses, i: Any, word: Any, rate: Any, work: Buffers,
-           sums: Any) -> None:  # fmt: skip
+def _round(
+    tables: Tables,
+    context: Context,
+    noise: Noise,
+    steps: Losses,
+    i: Any,
+    word: Any,
+    rate: Any,
+    work: Buffers,
+    sums: Any,
+) -> None:
     """Take the steps (a) to (f) of Algorithm 1 for one word."""
     if steps.content:
         sums[0] += _step(tables.sentences, i, tables.words, word, noise.words, noise.drawn, rate, work)
@@ -239,8 +248,8 @@ def _round(tables: Tables, context: Context, noise: Noise, steps: Losses, i: Any
         return
     if steps.neighbours > 0:
         other = context.targets[low + _below(work.state, near)]
-        sums[2] += _step(tables.sentences, i, tables.nodes, other, noise.nodes, noise.drawn,
-                         np.float32(rate * steps.neighbours), work)  # fmt: skip
+        share = np.float32(rate * steps.neighbours)
+        sums[2] += _step(tables.sentences, i, tables.nodes, other, noise.nodes, noise.drawn, share, work)
         sums[3] += 1
     if steps.strength > 0:
         share = np.float32(rate * steps.strength)

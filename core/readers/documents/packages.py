@@ -16,8 +16,7 @@ from themescope.core.errors import ReadError, optional_module
 from themescope.core.readers.streams import FileHead, excessive_size, guesses, is_certain, open_stream
 from themescope.core.types import SILENT, ReadAccount, Report
 
-DAMAGE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, OSError, zlib.error,
-          lzma.LZMAError)  # fmt: skip
+DAMAGE = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OSError, zlib.error, lzma.LZMAError)
 """Exceptions of ``zipfile`` for archives that are damaged or encrypted."""
 MOST_BYTES = 500_000_000
 """Maximum size of a document, and of its parts when decompressed."""

@@ -250,19 +250,15 @@ def facts_of(store: Store, labelling_ids: Sequence[int]) -> methods.Facts:
 
 
 def _machines(text: CodedText) -> tuple[methods.MachineFact, ...]:
-    people = [coder for coder in text.coders if not coder.machine]
-    return tuple(
-        methods.MachineFact(
-            str(machine.record.origin[MAKER][1]), int(machine.placed.sum()),
-            replacement_test(
-                [coder.judged for coder in people], machine.judged,
-                [coder.names for coder in (*people, machine)], machine.abstained, _EPSILON,
-                [coder.sets for coder in (*people, machine)],
-            ) if len(people) > 1 else None,
-        )
-        for machine in text.coders
-        if machine.machine
-    )  # fmt: skip
+    people, found = [coder for coder in text.coders if not coder.machine], []
+    for machine in (coder for coder in text.coders if coder.machine):
+        test = None
+        if len(people) > 1:
+            names, sets = [coder.names for coder in (*people, machine)], [coder.sets for coder in (*people, machine)]
+            judged = [coder.judged for coder in people]
+            test = replacement_test(judged, machine.judged, names, machine.abstained, _EPSILON, sets)
+        found.append(methods.MachineFact(str(machine.record.origin[MAKER][1]), int(machine.placed.sum()), test))
+    return tuple(found)
 
 
 def _steps(histories: Sequence[Sequence[Step]]) -> tuple[dict[str, int], int]:

@@ -283,10 +283,8 @@ class _Matching:
         article = next(iter(self._articles)) if len(self._articles) == 1 else None
         account.add(self._account)
         several = sum(len(codes) > 1 for given in self._by.values() for codes in given.codes.values())
-        return ProjectPlan(
-            name, tuple(codings), article, len(self._articles), tuple(self._unmatched), self._passages, self._partly,
-            self._lost, several, missing, account,
-        )  # fmt: skip
+        left = tuple(self._unmatched), self._passages, self._partly, self._lost
+        return ProjectPlan(name, tuple(codings), article, len(self._articles), *left, several, missing, account)
 
     def _partition(self, given: _Given) -> tuple[Partition, int]:
         """Return the partition, and the number of example sentences that were not found."""

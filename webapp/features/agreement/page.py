@@ -55,10 +55,18 @@ def show(scopes: Sequence[TextScope]) -> None:
     found = results.labellings(scope)
     with right.popover("Options", icon=":material/tune:", width="stretch"):
         chosen = _chosen(scope, found.left_out)
-        which = st.segmented_control(
-            "Units that count", list(COUNTS), default=BOTH, required=True, key=COUNTED, bind="query-params",
-            help="  \n".join(f"**{name}**: {about}." for name, about in COUNTS.items()),
-        ) or BOTH  # fmt: skip
+        which = (
+            st.segmented_control(
+                "Units that count",
+                list(COUNTS),
+                default=BOTH,
+                required=True,
+                key=COUNTED,
+                bind="query-params",
+                help="  \n".join(f"**{name}**: {about}." for name, about in COUNTS.items()),
+            )
+            or BOTH
+        )
     own = [r for r in scope.labellings if r.blind and r.owner == current_person() and labelling.is_open(r)]
     if own and not st.toggle("My blind coding is finished; show the others", key=f"agreement_reveal_{scope.name}"):
         st.info("You code this text blind. The other codings are hidden until yours is finished.")

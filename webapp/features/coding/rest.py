@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -81,13 +81,9 @@ def show(state: RelabelState) -> None:
             help=f"On the surface Code, {_BATCH} at a time: a quarter at random, the others unsure ones.",
         ):
             switch_page("code", compare_queries.unit_view(state.record.name, UNSURE_QUEUE))
-        if st.button(
-            "Predict again" if record else "Predict the rest",
-            icon=":material/auto_awesome:",
-            type="secondary" if check else "primary",
-            disabled=not enough or bool(running) or not may(Right.MANAGE),
-            help=f"Learns from the codes of people, from {LEAST} of at least two codes; takes seconds.",
-        ) and submit(KIND, {"labelling": state.record.name}, f"Label the rest of “{state.record.name}”"):
+        about = f"Learns from the codes of people, from {LEAST} of at least two codes; takes seconds."
+        off = not enough or bool(running) or not may(Right.MANAGE)
+        if _queued(state, "Predict again" if record else "Predict the rest", about, primary=not check, disabled=off):
             st.rerun()
     if running:
         polled(1.5)(active)(running, f"code_rest_{state.record.id}")
@@ -107,11 +103,17 @@ def offer(state: RelabelState) -> None:
         return
     coded, enough = _coded(state)
     units = len(state.partition.ids) + len(state.session.new_sentences())  # a gold coding has the sample alone
-    if enough and coded < units and st.button(
-        "Label the rest", type="primary", icon=":material/auto_awesome:", key="code_label_rest",
-        help="Predicts the codes of all other units from those of people; takes seconds.",
-    ) and submit(KIND, {"labelling": state.record.name}, f"Label the rest of “{state.record.name}”"):  # fmt: skip
+    about = "Predicts the codes of all other units from those of people; takes seconds."
+    if enough and coded < units and _queued(state, "Label the rest", about):
         switch_page("code", {"labelling": state.record.name, "view": REST})
+
+
+def _queued(state: RelabelState, label: str, about: str, primary: bool = True, disabled: bool = False) -> bool:
+    """Draw a button that queues the prediction of the rest; return whether it was queued."""
+    type: Literal["primary", "secondary"] = "primary" if primary else "secondary"
+    pressed = st.button(label, icon=":material/auto_awesome:", type=type, disabled=disabled, help=about)
+    name = state.record.name
+    return pressed and submit(KIND, {"labelling": name}, f"Label the rest of “{name}”") is not None
 
 
 def _coded(state: RelabelState) -> tuple[int, bool]:

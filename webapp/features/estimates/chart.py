@@ -27,10 +27,9 @@ WAYS = (
 """Field, name, colour and symbol of the estimates; without a machine's codes, people's alone."""
 ALONE = (("people", "Share", 0, "circle"),)
 _IN_TABLE = (*(way for way, *_ in WAYS), "least", "most")
-HEADER = (
-    "code", "group", *(f"{way}{end}" for way in _IN_TABLE for end in ("", "_low", "_high")),
-    "tuning", "sentences", "labels", "open", "coded", "checked", "holds_for",
-)  # fmt: skip
+_COUNTS = {"sentences": "units", **{name: name for name in ("labels", "open", "coded", "checked")}}
+_SHARES = [f"{way}{end}" for way in _IN_TABLE for end in ("", "_low", "_high")]
+HEADER = ("code", "group", *_SHARES, "tuning", *_COUNTS, "holds_for")
 
 
 def percent(found: Estimate | None) -> str:
@@ -51,13 +50,12 @@ def rows(code: str, found: Sequence[ShareEstimate], holds: str) -> list[tuple[An
     def ends(one: Estimate | None) -> tuple[float | None, ...]:
         return (None,) * 3 if one is None else tuple(round(float(x), 6) for x in (one.value, one.low, one.high))
 
-    return [
-        (
-            code, one.name, *chain(*(ends(getattr(one, way)) for way in _IN_TABLE)),
-            round(one.tuning, 4), one.units, one.labels, one.open, one.coded, one.checked, holds,
-        )
-        for one in found
-    ]  # fmt: skip
+    found_rows = []
+    for one in found:
+        shares = chain(*(ends(getattr(one, way)) for way in _IN_TABLE))
+        counts = (getattr(one, name) for name in _COUNTS.values())
+        found_rows.append((code, one.name, *shares, round(one.tuning, 4), *counts, holds))
+    return found_rows
 
 
 def best(one: ShareEstimate) -> Estimate | None:
@@ -86,10 +84,16 @@ def estimates_figure(
         if line:  # a band; error bars for the others, which it would hide
             figure.add_trace(
                 go.Scatter(
-                    x=[*at, *at[::-1]], y=[*high, *low[::-1]], fill="toself", mode="lines", opacity=0.25,
-                    line={"color": tones.colour(colour), "width": 0}, showlegend=False, hoverinfo="skip",
+                    x=[*at, *at[::-1]],
+                    y=[*high, *low[::-1]],
+                    fill="toself",
+                    mode="lines",
+                    opacity=0.25,
+                    line={"color": tones.colour(colour), "width": 0},
+                    showlegend=False,
+                    hoverinfo="skip",
                 )
-            )  # fmt: skip
+            )
         figure.add_trace(
             go.Scatter(
                 x=at if timed else share,

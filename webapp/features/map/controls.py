@@ -243,21 +243,19 @@ def page(canvas: Canvas, about: str) -> str:
     scene = canvas.scene
     sentences = map_scene.texts(scene, np.arange(len(scene.ids)))
     index = {article: i for i, article in enumerate(scene.known)}
+    categories, names = canvas.colouring.categories, canvas.colouring.names
+    fixed = {"label": about, "fill": 24, "found": {"places": "", "kinds": ""}, "marked": "", "pins": [], "fixed": True}
     data = {
         "points": points_data(canvas),
         "looks": {theme: appearance(replace(canvas, tones=tones(theme))) for theme in ("light", "dark")},
-        "view": {
-            **view_data(canvas, MapState()), "label": about, "fill": 24, "found": {"places": "", "kinds": ""},
-            "marked": "", "pins": [], "outline": outline(canvas), "fixed": True,
-        },
+        "view": {**view_data(canvas, MapState()), **fixed, "outline": outline(canvas)},
         "titles": [title or scene.lead for title in scene.titles],
         "sections": scene.sections.tolist(),
         "articles": [article.title for article in scene.known.values()],
         "owners": [index[int(article)] for article in scene.articles],
-        "kinds": np.where(canvas.colouring.categories < 0, len(canvas.colouring.names), canvas.colouring.categories)
-        .tolist(),
+        "kinds": np.where(categories < 0, len(names), categories).tolist(),
         "sentences": [shorten(" ".join(s.text.split()), 240) for s in sentences],
-    }  # fmt: skip
+    }
     # "<" is escaped, so that no sentence can close the script element.
     written = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     start = asset(Path(__file__).parent / "assets", "page.js")

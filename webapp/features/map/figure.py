@@ -224,14 +224,10 @@ def show(canvas: Canvas, record: MapRecord, coloured_by: str) -> None:
     distinct = _SHAPES * len(_GREYS)
     if grey and not canvas.colouring.shades and len(canvas.colouring.names) > distinct:
         st.caption(f"Only {distinct} categories look different in grey. The names on the map tell the others apart.")
-    draw_component(
-        "figure_files", _ASSETS, key="map_figure_files",
-        data={
-            "svg": svg(canvas, settings), "width": settings.width, "height": settings.height, "label": about,
-            "words": {"svg": "SVG", "png": f"PNG, {_PNG_DPI} dpi", "pdf": f"PDF, {_PDF_DPI} dpi"},
-            "dpi": {"png": _PNG_DPI, "pdf": _PDF_DPI}, "file": "themescope-figure",
-        },
-    )  # fmt: skip
+    words = {"svg": "SVG", "png": f"PNG, {_PNG_DPI} dpi", "pdf": f"PDF, {_PDF_DPI} dpi"}
+    data = {"svg": svg(canvas, settings), "width": settings.width, "height": settings.height, "label": about}
+    files = {"words": words, "dpi": {"png": _PNG_DPI, "pdf": _PDF_DPI}, "file": "themescope-figure"}
+    draw_component("figure_files", _ASSETS, key="map_figure_files", data={**data, **files})
     download(
         "HTML",
         lambda: controls.page(canvas, f"{record.name}: {count(len(canvas.scene.ids), 'unit')}"),

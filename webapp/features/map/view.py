@@ -98,11 +98,9 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], 
     wanted = colourings.of_today(state.held(state.COLOUR))
     coloured_by = wanted if wanted in options else next(iter(options))
     passing = scene if columns.passing.all() else scene.only(columns.passing)
-    shown = MapPage(
-        corpus, record, whole, scene, passing, options[coloured_by].make(), coloured_by, chosen_state,
-        controls.found(record, corpus, passing), columns,
-        columns.active + bool(len(articles)) + bool(controls.searched()),
-    )  # fmt: skip
+    colours, found = options[coloured_by].make(), controls.found(record, corpus, passing)
+    active = columns.active + bool(len(articles)) + bool(controls.searched())
+    shown = MapPage(corpus, record, whole, scene, passing, colours, coloured_by, chosen_state, found, columns, active)
     if asked == "all":
         facts = f"{_EVERYTHING} on map {record.name}", f"coloured by {coloured_by}"
         chosen_state.select(passing.ids, Origin("filter", facts))
@@ -155,15 +153,24 @@ def _canvas(page: MapPage, options: Sequence[str], inside: npt.NDArray[np.bool_]
     left_out[inside] = ~page.columns.passing
     grey = page.whole.units[left_out]
     return component.canvas_of(
-        page.passing, page.colours, found=page.found.rows, size=scale * geometry.point_size(len(page.scene.ids)),
-        opacity=opacity, height=_HEIGHT, fill=_BELOW, name=page.record.digest[:12], frame=frame,
+        page.passing,
+        page.colours,
+        found=page.found.rows,
+        size=scale * geometry.point_size(len(page.scene.ids)),
+        opacity=opacity,
+        height=_HEIGHT,
+        fill=_BELOW,
+        name=page.record.digest[:12],
+        frame=frame,
         page={
             "colour": {"options": list(options), "chosen": page.coloured_by},
-            "filters": page.filters, "filtering": filtering, "more": [*map(list, _MORE)],
+            "filters": page.filters,
+            "filtering": filtering,
+            "more": [*map(list, _MORE)],
         },
         status=_status(page),
         context=grey[:: len(grey) // _MOST_CONTEXT + 1],
-    )  # fmt: skip
+    )
 
 
 def _status(page: MapPage) -> str:
@@ -255,17 +262,27 @@ def _drawer(page: MapPage) -> None:
     heading = count(len(ids), "unit") + (" found" if page.found.searched else "")
     if page.found.searched and len(page.state.ids):
         heading += f" among {len(page.state.rows(page.passing)):,} selected"
-    selections.show(Panel(
-        selected(page.corpus.id, ids, _origin(page)), "map_drawer", state.STORED, _LIST, (state.SHAPE,),
-        {state.MAP: page.record.name}, ranking=ranking if on_map else None, heading=heading,
-        groups=_groups(page, rows) if on_map else None,
-        mark=state.held(state.SEARCH) if state.held(state.MATCH, state.SUBSTRING) == state.SUBSTRING else "",
-        columns=partial(controls.columns, page.passing, page.colours) if on_map else None,
-        places=partial(_places, page, rows) if on_map else None,
-        focus=page.state.sentence, on_pick=page.state.click, on_clear=partial(_clear, page),
-        clear=f"Clear selection ({len(page.state.ids):,})" if len(page.state.ids) else "Clear search",
-        on_similar=controls.search_similar,
-    ))  # fmt: skip
+    selections.show(
+        Panel(
+            selected(page.corpus.id, ids, _origin(page)),
+            "map_drawer",
+            state.STORED,
+            _LIST,
+            (state.SHAPE,),
+            {state.MAP: page.record.name},
+            ranking=ranking if on_map else None,
+            heading=heading,
+            groups=_groups(page, rows) if on_map else None,
+            mark=state.held(state.SEARCH) if state.held(state.MATCH, state.SUBSTRING) == state.SUBSTRING else "",
+            columns=partial(controls.columns, page.passing, page.colours) if on_map else None,
+            places=partial(_places, page, rows) if on_map else None,
+            focus=page.state.sentence,
+            on_pick=page.state.click,
+            on_clear=partial(_clear, page),
+            clear=f"Clear selection ({len(page.state.ids):,})" if len(page.state.ids) else "Clear search",
+            on_similar=controls.search_similar,
+        )
+    )
 
 
 def _places(page: MapPage, rows: Rows) -> SentencePlaces:

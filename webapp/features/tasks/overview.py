@@ -92,18 +92,32 @@ def _line(task: Task, person: str, following: bool) -> None:
             on_click=open_view,
             args=(record.name,),
         )
-        if record.closed is None and tasks.next_item(own) is not None and st.button(
-            "Continue" if any(item.opened for item in own) else "Start", key=f"tasks_item_next_{record.id}",
-            type="primary" if following else "secondary", icon=":material/play_arrow:",
-            disabled=not may(Right.LABEL), help=None if may(Right.LABEL) else "You may view, but not code.",
-        ):  # fmt: skip
+        if (
+            record.closed is None
+            and tasks.next_item(own) is not None
+            and st.button(
+                "Continue" if any(item.opened for item in own) else "Start",
+                key=f"tasks_item_next_{record.id}",
+                type="primary" if following else "secondary",
+                icon=":material/play_arrow:",
+                disabled=not may(Right.LABEL),
+                help=None if may(Right.LABEL) else "You may view, but not code.",
+            )
+        ):
             labelling.open_task(record.id)
         if record.closed is not None:
             _agreement(record)
-        elif all(item.done for item in task.items) and current_actor().owns(record.person) and st.button(
-            "Close task", key=f"tasks_close_{record.id}", type="secondary" if following else "primary",
-            icon=":material/lock:", help="Everybody is done. Codes of others are shown to all when it is closed.",
-        ):  # fmt: skip
+        elif (
+            all(item.done for item in task.items)
+            and current_actor().owns(record.person)
+            and st.button(
+                "Close task",
+                key=f"tasks_close_{record.id}",
+                type="secondary" if following else "primary",
+                icon=":material/lock:",
+                help="Everybody is done. Codes of others are shown to all when it is closed.",
+            )
+        ):
             _close(record)
     if own:
         units, done = sum(item.sentences for item in own), sum(item.sentences for item in own if item.done)
@@ -343,11 +357,9 @@ def show_form(corpus: CorpusRecord) -> None:
         if st.button(
             "Create task", type="primary", icon=":material/assignment_add:", disabled=not ready, key=_key("make")
         ):
-            form = TaskForm(
-                corpus.id, name or "", current_person(), tuple(articles), plan, longest,
-                datetime.combine(due, time(23, 59), UTC) if due else None, instructions or "", bool(blind), start,
-                start_id, gold_id, gold_share, tell, sample,
-            )  # fmt: skip
+            end = datetime.combine(due, time(23, 59), UTC) if due else None
+            what = corpus.id, name or "", current_person(), tuple(articles), plan, longest, end, instructions or ""
+            form = TaskForm(*what, bool(blind), start, start_id, gold_id, gold_share, tell, sample)
             with st.spinner("Distributing units …"):
                 made = attempt(lambda: tasks.make(queries.store(), form))
             if made is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -459,8 +460,8 @@ def edit_menu(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[
         wave = next((w["name"] for w in waves_of(corpus) if article.position in places_of(corpus, w["name"])), None)
         about = f"**{plain(article.title)}** with {count(article.sentences, 'unit')}. {_LEAVE}"
         if st.button("Remove this text …", icon=":material/delete:", type="tertiary"):
-            confirm("Remove this text?", about, "Remove", lambda: _done(lambda: corpus_edits.remove_articles(
-                queries.store(), corpus.id, [article.id], current_person())))  # fmt: skip
+            remove = partial(corpus_edits.remove_articles, queries.store(), corpus.id, [article.id], current_person())
+            confirm("Remove this text?", about, "Remove", lambda: _done(remove))
         if wave is not None and st.button(f"Remove {plain(wave)} …", icon=":material/layers_clear:", type="tertiary"):
             total = sum(w["sentences"] for w in waves_of(corpus) if w["name"] == wave)
             about = f"**{plain(wave)}** with {count(total, 'unit')}. {_LEAVE}"
@@ -537,8 +538,8 @@ def _draw(corpus: CorpusRecord, edit: CorpusEditRecord) -> None:
         if edit.undone is not None:
             st.caption(f"undone {ago(edit.undone)}", width="content")
         else:
-            st.button("Undo", icon=":material/undo:", key=f"texts_undo_{edit.id}", type="tertiary",
-                      on_click=toast_error, args=(undo,))  # fmt: skip
+            key = f"texts_undo_{edit.id}"
+            st.button("Undo", icon=":material/undo:", key=key, type="tertiary", on_click=toast_error, args=(undo,))
 
 
 # Exports of a project as a bundle and as a Hugging Face dataset

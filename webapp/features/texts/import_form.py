@@ -411,9 +411,9 @@ def _plan(path: Path, target: CorpusRecord | None, question: DeltaGenerator) -> 
     else:
         chosen = TableColumns(config_fields(card.config_class(), f"texts_import_reader_{card.id}_{key}"))
     config = None if chosen is None else checked(card.config_class(), chosen.settings)
-    return None if chosen is None or config is None else {
-        "reader": reader, "settings": config.to_dict(), "types": dict(chosen.types),
-    }  # fmt: skip
+    if chosen is None or config is None:
+        return None
+    return {"reader": reader, "settings": config.to_dict(), "types": dict(chosen.types)}
 
 
 def _columns(path: Path, target: CorpusRecord | None, key: str, question: DeltaGenerator) -> TableColumns | None:

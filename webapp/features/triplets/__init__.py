@@ -32,9 +32,8 @@ WRONG = KEYS.url("wrong", kind=list)
 REVIEW = KEYS.url("review")
 ORDER = KEYS.url("order")
 ORDER_MODEL = KEYS.url("order_model")
-FILTER: Mapping[str, Any] = {
-    SPLIT: None, WORDS: "", ARTICLE: "", PAIR: None, RIGHT: [], WRONG: [], REVIEW: None, ORDER: None, ORDER_MODEL: None,
-}  # fmt: skip
+_NONE = dict.fromkeys((SPLIT, PAIR, REVIEW, ORDER, ORDER_MODEL))
+FILTER: Mapping[str, Any] = {**_NONE, WORDS: "", ARTICLE: "", RIGHT: [], WRONG: []}
 """Every setting of the filter and its value where it selects all triplets."""
 
 LOWEST = "lowest margin first"

@@ -189,12 +189,10 @@ class Export:
             with queries.store().reading() as r:
                 texts = r.triplets.texts_of(self.chosen.kind, part)
             own, other = ([headings.titles[i] for i in codes[at].tolist()] for codes in (headings.own, headings.other))
-            columns = [
-                texts.pivots, texts.positives, texts.negatives, [articles[i].title for i in part.articles.tolist()],
-                own, other, self._split_names(ids), *self._margins(ids),
-                [format_reviews(judged.get(i, ())) for i in ids.tolist()],
-            ]  # fmt: skip
-            yield from map(list, zip(*columns, strict=True))
+            titles = [articles[i].title for i in part.articles.tolist()]
+            told = [format_reviews(judged.get(i, ())) for i in ids.tolist()]
+            found = [texts.pivots, texts.positives, texts.negatives, titles, own, other, self._split_names(ids)]
+            yield from map(list, zip(*found, *self._margins(ids), told, strict=True))
 
     def _split_names(self, ids: Ids) -> list[str]:
         if self.split is not None:
@@ -341,10 +339,8 @@ def panel(models: Sequence[EvaluatedModel]) -> TripletFilter:
             st.caption("A model is right if the margin is above 0: the pivot is nearer to the positive.")
             of = by_name("By the margins of", names, state.ORDER_MODEL, str) if names else ""
     pair = tuple(st.query_params.get_all(state.PAIR))
-    found = TripletFilter(
-        None if split == _ALL else Split(split), words.strip(), article.strip(), pair if len(pair) == 2 else (),
-        right, wrong, review, order if names else AS_SAMPLED, of,
-    )  # fmt: skip
+    of_texts = None if split == _ALL else Split(split), words.strip(), article.strip(), pair if len(pair) == 2 else ()
+    found = TripletFilter(*of_texts, right, wrong, review, order if names else AS_SAMPLED, of)
     summary = describe(found)
     if summary:
         beside.markdown(f"Showing only {summary}", width="content")
