@@ -59,7 +59,7 @@ def doctor(
 
 @command()
 def backup(shell: Shell, file: Path) -> int:
-    """Write a backup of the whole store to the new FILE, while people work, and compare it with its checksums.
+    """Write a backup of the whole store to the new FILE, also while people work, and check it.
 
     Exits with 1 if files of models or vectors were missing or damaged; the backup has all others.
     """
@@ -69,7 +69,7 @@ def backup(shell: Shell, file: Path) -> int:
     store = Store(Settings.from_environment())
     bar = Bar("Backing up", shell.json)
     try:
-        made = write_backup(store, file, lambda share: bar(share, ""))
+        made = write_backup(store, file, bar)
     finally:
         store.close()
     bar.end(True)
@@ -83,16 +83,14 @@ def restore(
     file: Path,
     check: Annotated[bool, "Only compare the file with its checksums and show what it contains."] = False,
 ) -> None:
-    """Restore the backup FILE into an empty data folder and an empty database, and compare it with its checksums."""
+    """Restore the backup FILE into an empty data folder and an empty database."""
     from themescope.jobs.backups import check_backup, restore_backup
 
-    bar = Bar("Checking" if check else "Restoring", shell.json)
+    bar, settings = Bar("Checking" if check else "Restoring", shell.json), Settings.from_environment()
     if check:
-        about = check_backup(file, lambda share: bar(share, ""))
-        end = f"{file} is complete and undamaged."
+        about, end = check_backup(file, bar), f"{file} is complete and undamaged."
     else:
-        settings = Settings.from_environment()
-        about = restore_backup(settings, file, lambda share: bar(share, ""))
+        about = restore_backup(settings, file, bar)
         end = f"Restored into {settings.home} and {settings.database_label}. People sign in again."
     bar.end(True)
     if about.is_older:
@@ -101,11 +99,10 @@ def restore(
 
 
 def _show(shell: Shell, file: Path, about: About, end: str) -> None:
-    rows = {name: about.rows.get(name, 0) for name in ("corpus", "sentence", "model", "labelling", "person")}
     facts = {
         "made": f"{about.when:%Y-%m-%d %H:%M:%S} UTC by Themescope {about.themescope}",
         "database": f"{about.engine}, schema {about.schema}, {sum(about.rows.values()):,} rows",
-        **{f"rows of {name}": count for name, count in rows.items()},
+        **{f"rows of {name}": about.rows.get(name, 0) for name in ("corpus", "sentence", "labelling", "person")},
         "models": len(about.artifacts),
         "vector files": len(about.vectors),
     }

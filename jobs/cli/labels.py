@@ -18,10 +18,8 @@ from themescope.core.labelling.markup import markdown
 from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.metrics.statistics import PERIODS
-from themescope.core.records.stored import CorpusRecord
 from themescope.core.types import Estimate
 from themescope.db.records import NewLabelling
-from themescope.db.store import Store
 from themescope.jobs.cli.arguments import FORM, check_out, form_of, job_options, write
 from themescope.jobs.cli.main import Several, Shell, command, pairs, table
 from themescope.jobs.common.language_models import KIND, CodingRequest, Endpoint, estimate, newest_result, plan_of
@@ -116,7 +114,14 @@ def import_(
             qda_projects.write_texts(file, out := Path(folder) / f"{file.stem}.jsonl")
             args = {"files": [str(out)], "corpus": corpus, "language": language_of_file(out, "")}
             shell.run("import-corpus", args)
-    record, article_id = _where(shell.store, corpus, article)
+    with shell.store.reading() as r:
+        record = r.corpora.by_name(corpus)
+        titled = r.corpora.articles_by_title(record.id, article) if article else []
+        if article and not titled:
+            raise UnknownNameError("article", article, [a.title for a in r.corpora.articles(record.id, search=article)])
+    if len(titled) > 1:
+        raise DataError(f"{len(titled)} articles are called {article!r}. Leave --article out.")
+    article_id = titled[0].id if titled else None
     named = {"cluster": cluster, "note": note, "theme": theme}
     columns = {key: column for key, column in named.items() if column}
     if id or text:
@@ -138,20 +143,6 @@ def import_(
         counts | {"left_out": [dict(zip(LEFT_OUT, one, strict=True)) for one in left], "remarks": found.remarks()},
         "\n".join([pairs(counts), *found.remarks(), *told[:_SHOWN], *more]).rstrip(),
     )
-
-
-def _where(store: Store, corpus: str, article: str) -> tuple[CorpusRecord, int | None]:
-    with store.reading() as r:
-        found = r.corpora.by_name(corpus)
-        if not article:
-            return found, None
-        titled = r.corpora.articles_by_title(found.id, article)
-        if not titled:
-            near = [a.title for a in r.corpora.articles(found.id, search=article)]
-            raise UnknownNameError("article", article, near)
-    if len(titled) > 1:
-        raise DataError(f"{len(titled)} articles are called {article!r}. Leave --article out.")
-    return found, titled[0].id
 
 
 _SETTINGS = ["sentences", "limit", "batch", "instructions", "name", "person", "timeout", "parallel", "seed"]
@@ -287,7 +278,7 @@ def report(
         "Print how the labellings were made, for the methods section of a paper, or its references.",
     ] = None,
 ) -> None:
-    """Write the report of CORPUS: question, data, codes or themes with intervals, agreement, method, limits."""
+    """Write the report of CORPUS: question, data, codes or themes, agreement, method, limits."""
     from themescope.jobs.services.labelling.codebook import methods_section
 
     if (out is None) is (methods is None):

@@ -104,7 +104,7 @@ def list_(
     corpus: str = "",
     out: Annotated[Path | None, "File to write (.csv)."] = None,
 ) -> None:
-    """List what is registered (methods, clusterers, readers, metrics, summarizers, kinds of jobs) or stored.
+    """List what is registered (methods, clusterers, readers, metrics, summarizers, jobs) or stored.
 
     `list skipped CORPUS` shows what the import of CORPUS left out or changed, with the place and text of each.
     """

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import cached_property
 from inspect import Parameter, cleandoc, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
@@ -148,31 +148,22 @@ def parameter(name: str, hint: Any, default: Any) -> click.Parameter:
     return click.Option([flag, name], is_flag=kind is bool, multiple=several, show_default=shown, **how)
 
 
-class DeferredCommand(click.Command):
-    """Name and summary of a command, whose module is imported when it is called.
-
-    Its function is called like the command, with a final underscore where the name means something else in Python.
-    """
-
-    def __init__(self, name: str, module: str, summary: str) -> None:
-        super().__init__(name, help=summary)
-        self.module = module
-
-    def load(self) -> click.Command:
-        """Return the command itself."""
-        module, name = importlib.import_module(self.module), str(self.name).replace("-", "_")
-        return cast(click.Command, getattr(module, f"{name}_", None) or getattr(module, name))
-
-
 class Commands(click.Group):
-    """Group of deferred commands that reports errors as a message and an exit code."""
+    """Group of the commands in :data:`COMMANDS` that reports errors as a message and an exit code."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the name of the command in ``args``, the imported command, and the other arguments."""
+        """Return the name of the command in ``args``, the command of its module, and the other arguments.
+
+        It is called like its function, with a final underscore where the name means something else in Python.
+        """
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command.load() if isinstance(command, DeferredCommand) else command, rest
+        for module, summaries in COMMANDS.items():
+            if name in summaries:
+                found, attribute = importlib.import_module(f"{__package__}.{module}"), str(name).replace("-", "_")
+                command = getattr(found, f"{attribute}_", None) or getattr(found, attribute)
+        return name, command, rest
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command and exit with 0 (success), 1 (failure), 2 (bad input) or 130 (cancelled)."""
@@ -280,13 +271,11 @@ COMMANDS = {
     "labels": {
         "sample": "Draw units of CORPUS at random and give them to people as TASK.",
         "estimate": "Estimate the share of codes from the labels in LABELLINGS and the machine's predictions.",
-        "report": "Write the report of CORPUS: question, data, codes or themes with intervals, agreement, method, "
-        "limits.",
+        "report": "Write the report of CORPUS: question, data, codes or themes, agreement, method, limits.",
         "labels": "Export and import labellings, or let a language model code sentences.",
     },
     "work": {
-        "triplets": "Sample weakly labelled triplets from CORPUS, or import a CSV or JSON lines file with the columns "
-        "pivot, positive and negative.",
+        "triplets": "Sample triplets from CORPUS, or import a table with the columns pivot, positive and negative.",
         "train": "Fit METHOD and store it as a model.",
         "add-model": "Add the saved model, or the sentence-transformers encoder, in FOLDER to the store.",
         "map": "Compute a map of CORPUS, or of some of its articles.",
@@ -297,8 +286,7 @@ COMMANDS = {
         "embed": "Compute the vectors of SOURCE.",
         "similar": "Find the nearest neighbours of SENTENCE in a corpus or a file.",
         "cluster": "Find the themes of SOURCE: a file, written with a theme for each sentence to --out, or a corpus.",
-        "list": "List what is registered (methods, clusterers, readers, metrics, summarizers, kinds of jobs) or "
-        "stored.",
+        "list": "List what is registered (methods, clusterers, readers, metrics, summarizers, jobs) or stored.",
     },
     "evaluate": {
         "evaluate": "Measure models: clustering against sections, triplets, sentence pairs, topics, or summaries.",
@@ -308,10 +296,8 @@ COMMANDS = {
         "mcp": "Serve a program, such as a language model, on standard input and output (Model Context Protocol).",
         "people": "Manage accounts and roles (viewer, labeller, admin).",
         "worker": "Run queued jobs until stopped.",
-        "backup": "Write a backup of the whole store to the new FILE, while people work, and compare it with its "
-        "checksums.",
-        "restore": "Restore the backup FILE into an empty data folder and an empty database, and compare it with its "
-        "checksums.",
+        "backup": "Write a backup of the whole store to the new FILE, also while people work, and check it.",
+        "restore": "Restore the backup FILE into an empty data folder and an empty database.",
         "doctor": "Check the installation: Python, packages, store, queue, worker, disk, word vectors.",
     },
 }
@@ -342,9 +328,9 @@ def main() -> None:
     """
 
 
-for module, summaries in COMMANDS.items():
+for summaries in COMMANDS.values():
     for name, summary in summaries.items():
-        main.add_command(DeferredCommand(name, f"{__package__}.{module}", summary))
+        main.add_command(click.Command(name, help=summary))
 
 if __name__ == "__main__":
     main()

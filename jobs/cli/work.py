@@ -51,21 +51,16 @@ def _trained_on(shell: Shell, args: dict[str, Any]) -> dict[str, Any]:
     return announce(shell, args | {"name": args["name"] or args["method"]})
 
 
+def _added(shell: Shell, args: dict[str, Any]) -> dict[str, Any]:
+    return announce(shell, args | {"name": args["name"] or Path(args["folder"]).name})
+
+
 triplets = job_command("triplets", "build-triplets", ["corpus"], _named, lambda _: TripletRules)
+about = "Fit METHOD and store it as a model. Ctrl-C stops it; `jobs retry` resumes from the checkpoint."
 train = job_command(
-    "train",
-    "train",
-    ["method"],
-    _trained_on,
-    lambda args: METHODS.get(args["method"]).config_class(),
-    help="Fit METHOD and store it as a model. Ctrl-C stops it; `jobs retry` resumes from the checkpoint.",
+    "train", "train", ["method"], _trained_on, lambda args: METHODS.get(args["method"]).config_class(), help=about
 )
-add_model = job_command(
-    "add-model",
-    "add-model",
-    ["folder"],
-    lambda shell, args: announce(shell, args | {"name": args["name"] or Path(args["folder"]).name}),
-)
+add_model = job_command("add-model", "add-model", ["folder"], _added)
 map_ = job_command("map", "project", ["corpus"], settings=lambda _: UmapConfig, leave_out=["within"])
 
 

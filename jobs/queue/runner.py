@@ -281,7 +281,7 @@ class Bar:
         # In a log, the first line is written after ten seconds, so that short jobs write only their last line.
         self._last, self._line = 0.0 if self._terminal else time.monotonic(), ""
 
-    def __call__(self, share: float, message: str) -> None:
+    def __call__(self, share: float, message: str = "") -> None:
         """Show the progress, at most ten times a second."""
         now = time.monotonic()
         if self._quiet or now - self._last < (0.1 if self._terminal else 10.0):
