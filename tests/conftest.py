@@ -28,7 +28,7 @@ os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER_TESTS, RAY_TESTS = "tests/e2e/", "tests/jobs/executors/"
 BOTH_ENGINES = ("tests/db/", "tests/faults/", "tests/jobs/backups/", "tests/jobs/test_queue.py")
-OWN_SERVERS = ("test_proxy_flow", "test_routes", "test_start", "test_tutorials")
+OWN_SERVERS = ("test_proxy_flow", "test_start", "test_tutorials")
 """Browser tests that share no server with others, so that another process can do them at the same time."""
 MAP_AND_KEYS = ("test_accessibility", "test_hostile_text", "test_keyboard_flows", "test_map_at_size", "test_map_flow")
 """Browser tests of a second process with a server and a browser of its own: about half of the others."""
@@ -59,10 +59,13 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The browser tests come first: one process does most of them, and they take longest.
 
+    Those of the documentation are the last of them, when another process has built the site.
+
     Both engines have the tests of the store, the queue and backups; no statement of SQL is written elsewhere.
     """
     items[:] = [item for item in items if item.nodeid.startswith(BOTH_ENGINES) or not _on_postgres(item)]
-    items.sort(key=lambda item: not item.nodeid.startswith(BROWSER_TESTS))
+    documentation = f"{BROWSER_TESTS}test_documentation_site"
+    items.sort(key=lambda item: (not item.nodeid.startswith(BROWSER_TESTS), item.nodeid.startswith(documentation)))
 
 
 def _on_postgres(item: pytest.Item) -> bool:

@@ -1,8 +1,10 @@
 """The web process with a record of its look-ups: ``python -m tests.recorded_server RECORD FLAG …``.
 
-Each line of the file RECORD is a host that the process resolved or an address that it connected to.
+Each line of the file RECORD is a host that the process resolved or an address that it connected to. The paths of its
+routes are beside it, in ``routes.json``.
 """
 
+import json
 import os
 import re
 import sys
@@ -32,10 +34,22 @@ def looked_up(record: Path) -> list[str]:
 
 def main() -> None:
     """Record, and serve."""
-    record_into(sys.argv.pop(1))
+    record = sys.argv.pop(1)
+    record_into(record)
+    from streamlit.starlette import App
+
     from themescope.webapp import server as web
     from themescope.webapp.routes import api
 
+    build = App._build_starlette_app
+
+    def with_routes(app: App) -> Any:
+        built = build(app)
+        paths = json.dumps([route.path for route in built.routes])
+        Path(record).with_name("routes.json").write_text(paths, encoding="utf-8")
+        return built
+
+    App._build_starlette_app = with_routes  # type: ignore[method-assign]
     # The site that the tests built, rather than that of `make docs`.
     api.SITE = Path(os.environ.get("DOCUMENTATION_SITE") or api.SITE)
     web.main()

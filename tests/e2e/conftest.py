@@ -1,35 +1,39 @@
-"""A real browser, a real server and a real worker on one data folder.
+"""A real browser and a real server on one data folder.
 
-A server, a worker and a browser's tab cost seconds each before they do anything, so all tests share one of each. What
+A server and a browser's tab cost seconds each before they do anything, so all tests share one of each. What
 they write has names of its own, and each begins in a tab that has forgotten what the one before it did.
 """
 
-import json
 import os
-import random
 import shutil
 import signal
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.e2e.hands import PATIENCE_MS, WINDOW, shown, using
 from tests.homes import MakeHome
+from tests.jobs.helpers import wait_for
 from tests.recorded_server import looked_up
 from tests.servers import free_port
 from tests.site import shared_site
 from tests.webapp.compared import add_comparison
 from tests.webapp.filled import CORPUS, MODEL, fill
+from themescope.core.records.stored import Role, Sharing
+from themescope.core.types import Article, Ids
+from themescope.db.records import MapPoints, NewLabelling
 from themescope.db.settings import Settings
-from themescope.db.store import Store
+from themescope.db.store import Store, Unit
+from themescope.jobs.services import people
+from themescope.jobs.services.labelling import starts
 
 ROOT = Path(__file__).parents[2]
 FLAGS = [
@@ -42,13 +46,11 @@ FLAGS = [
     "--disable-sync",
 ]
 PAYLOAD = "<img src=x onerror='window.pwned=1'><script>window.pwned=1</script> **bold** [x](javascript:alert(1))"
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark everything here as driving a browser."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.browser)
+LABELLING = "Rivers by keys"
+SECRET = "correct horse battery"
+HOSTILE_NAME = "<img src=x onerror='window.pwned=1'> **b** [x](x:y) :red[r]"
+PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN, HOSTILE_NAME: Role.LABELLER}
+"""Those who sign in."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -97,23 +99,15 @@ def start(command: list[str], environment: dict[str, str], home: Path) -> psutil
 
 
 def stop(process: psutil.Popen) -> None:
-    """Ask a process to end; insist after ten seconds."""
+    """Ask a process to end, unless it has; insist after ten seconds."""
+    if not process.is_running():
+        return
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(10)
     except psutil.TimeoutExpired:
         process.kill()
         process.wait(10)
-
-
-def wait_for(condition: Callable[[], object], seconds: float, what: str) -> None:
-    """Wait until ``condition`` is true."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"{what} did not happen within {seconds:g} s")
 
 
 def answers(url: str) -> bool:
@@ -131,6 +125,11 @@ def environment_for(home: Path) -> dict[str, str]:
     return {**kept, "THEMESCOPE_HOME": str(home), "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 
 
+def flags_for(port: int) -> list[str]:
+    """The flags of a web server at a port of this machine."""
+    return ["--server.address", "127.0.0.1", "--server.port", str(port), "--server.headless", "true"]
+
+
 @contextmanager
 def serving(home: Path, **settings: str) -> Iterator[str]:
     """The address of a server on a data folder; ``settings`` are variables of its environment.
@@ -139,16 +138,12 @@ def serving(home: Path, **settings: str) -> Iterator[str]:
     """
     chromium()
     port = free_port()
-    options = {"server.port": str(port), "server.address": "127.0.0.1", "server.headless": "true"}
-    flags = [part for name, value in options.items() for part in (f"--{name}", value)]
     record = home / "looked-up.txt"
-    command = [sys.executable, "-m", "tests.recorded_server", str(record), *flags]
+    command = [sys.executable, "-m", "tests.recorded_server", str(record), *flags_for(port)]
     web = start(command, environment_for(home) | settings, home)
     try:
         url = f"http://127.0.0.1:{port}"
-        wait_for(
-            lambda: answers(url) or web.poll() is not None, 300, "the web's answer"
-        )  # a loaded machine takes minutes
+        wait_for(lambda: answers(url) or web.poll() is not None, 300, every=0.1)  # a loaded machine takes minutes
         assert web.poll() is None, f"the web process ended: see {home / 'log.txt'}"
         yield url
     finally:
@@ -168,13 +163,20 @@ def app(tmp_path_factory: pytest.TempPathFactory, make_home: MakeHome) -> Iterat
 
 
 @pytest.fixture(scope="session")
-def worker(app: App) -> Iterator[psutil.Popen]:
-    """The process that does the jobs of the app."""
-    process = start(
-        [sys.executable, "-m", "themescope.jobs.cli", "worker", "--no-warm-up"], environment_for(app.home), app.home
-    )
-    yield process
-    stop(process)
+def shared(make_home: MakeHome) -> Iterator[App]:
+    """A server that asks people to sign in."""
+
+    def add_people(store: Store) -> None:
+        for name, role in PEOPLE.items():
+            people.add(store, name, role, SECRET)
+
+    home = make_home(add_people)
+    store = Store(Settings.in_folder(home))
+    with serving(home, THEMESCOPE_LOGIN="always") as url:
+        yield App(home, url, store)
+    store.close()
+    log = (home / "log.txt").read_text(encoding="utf-8", errors="replace")
+    assert SECRET not in log and "wrong password" not in log
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------
@@ -236,31 +238,29 @@ def filled(app: App) -> App:
 
 
 @pytest.fixture(scope="session")
-def articles_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """30 articles whose sections have words of their own, and one whose words are payloads."""
-    random.seed(0)
-    themes = {
-        "History": "king war century empire battle treaty revolt dynasty army throne",
-        "Climate": "rain summer winter snow temperature wind storm humid dry season",
-        "Economy": "trade market bank export industry price factory labour tax profit",
-        "Sport": "team goal league coach stadium player season match cup champion",
-        "Music": "song album guitar singer concert opera melody choir band drum",
-        "Food": "bread rice soup spice cheese fish recipe oven sauce flavour",
-    }
-    path = tmp_path_factory.mktemp("text") / "towns <b>of<b> *words*.jsonl"
-    if os.name == "nt":
-        path = path.with_name("towns.jsonl")
-    with path.open("w", encoding="utf-8") as out:
-        for number in range(30):
-            sections = [{"title": "", "level": 1, "paragraphs": [f"Town {number} is a town."]}]
-            for title, words in themes.items():
-                said = [
-                    f"The {' '.join(random.sample(words.split(), 6))} of town {number} was known." for _ in range(3)
-                ]
-                sections.append({"title": title, "level": 2, "paragraphs": said})
-            name = PAYLOAD if number == 0 else f"Town {number}"
-            if number == 0:
-                sections[1]["title"] = PAYLOAD
-                sections[1]["paragraphs"][0] += " " + PAYLOAD
-            out.write(json.dumps({"title": name, "source": "made", "url": "", "sections": sections}) + "\n")
-    return path
+def labelled(filled: App) -> App:
+    """The app with a labelling that starts from the sections."""
+    with filled.store.reading() as r:
+        corpus = r.corpora.by_name(CORPUS)
+    starts.begin(filled.store, NewLabelling(corpus.id, LABELLING, "", Sharing.SHARED), starts.from_sections)
+    return filled
+
+
+def add_texts(w: Unit, name: str, articles: list[Article], **report: object) -> tuple[int, Ids]:
+    """Add a finished corpus; its id, and those of its units."""
+    corpus = w.corpora.create(name, "en")
+    w.corpora.add_articles(corpus.id, articles)
+    w.corpora.finish(corpus.id, report)
+    return corpus.id, w.corpora.sentence_ids(corpus.id)
+
+
+def add_map(store: Store, name: str, articles: list[Article], places: np.ndarray, **config: int) -> Ids:
+    """Add a corpus with a map, both by that name, and return the ids of the units, of which the first have places."""
+    with store.writing() as w:
+        corpus, ids = add_texts(w, name, articles)
+        about = {"seed": 0, "digest": name}
+        model = w.models.add(name=f"model of {name}", method="mean-vectors", config={}, artifact="none", **about)
+        points = MapPoints(ids[: len(places)], places.astype(np.float32))
+        of = {"corpus_id": corpus, "model_id": model.id, "config": config}
+        w.maps.add(name=name, faithfulness=0.5, sampled_from=len(ids), points=points, **of, **about)
+    return ids

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, ViewportSize, expect
+from playwright.sync_api import ConsoleMessage, Error, FloatRect, Locator, Page, Request, ViewportSize, expect
 
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.pages import place_of
@@ -98,6 +98,14 @@ def menu(page: Page) -> Iterator[Locator]:
     expect(body).to_have_count(0)
 
 
+def name_is(page: Page, person: str) -> None:
+    """Enter the name of the person, which the server then has."""
+    with menu(page) as opened:
+        opened.get_by_role("textbox", name="Your name").fill(person)
+        opened.get_by_role("textbox", name="Your name").press("Enter")
+        expect(page.locator(".st-key-frame-menu")).to_contain_text(person)
+
+
 def turn_to(page: Page, name: str) -> None:
     """Go to a page by the links of the frame, in the same session, and wait until it stands."""
     card = next(card for card in REGISTRY if card.title == name)
@@ -139,6 +147,11 @@ def at_rest(page: Page) -> None:
     page.evaluate("() => new Promise(then => requestAnimationFrame(() => requestAnimationFrame(then)))")
 
 
+def said(page: Page, words: str | re.Pattern[str]) -> None:
+    """Wait until the status of the coding says so."""
+    expect(page.locator(".coding_bar .status")).to_contain_text(words)
+
+
 def choose(page: Page, label: str, option: str) -> None:
     """Choose from a box, leave it, so that keys mean the page again, and wait until the page has followed."""
     box = page.get_by_role("combobox", name=label, exact=True)
@@ -155,12 +168,12 @@ def choose(page: Page, label: str, option: str) -> None:
     raise AssertionError(f"“{label}” stays at “{box.input_value()}”, not “{option}”")
 
 
-def draw(page: Page, path: Sequence[tuple[float, float]]) -> None:
-    """Press at the first of these places of the window, go along them, and let go at the last."""
-    page.mouse.move(*path[0])
+def draw(page: Page, box: FloatRect, path: Sequence[tuple[float, float]], steps: int) -> None:
+    """Press at the first of these places of a box, go along them in steps, and let go at the last."""
+    page.mouse.move(box["x"] + path[0][0], box["y"] + path[0][1])
     page.mouse.down()
-    for place in path[1:]:
-        page.mouse.move(*place)
+    for x, y in path[1:]:
+        page.mouse.move(box["x"] + x, box["y"] + y, steps=steps)
     page.mouse.up()
 
 
@@ -199,12 +212,7 @@ def drawn_around(page: Page, tool: str) -> tuple[set[int], list[int]]:
     stage.focus()
     page.keyboard.press(tool)
     found = page.evaluate(PLACES)
-    hands = path if tool == "l" else [path[0], path[2]]
-    page.mouse.move(box["x"] + hands[0][0], box["y"] + hands[0][1])
-    page.mouse.down()
-    for x, y in hands[1:]:
-        page.mouse.move(box["x"] + x, box["y"] + y, steps=2)
-    page.mouse.up()
+    draw(page, box, path if tool == "l" else [path[0], path[2]], steps=2)
     shape = np.array(path)
     return {row for row, (x, y) in enumerate(found["pixels"]) if is_inside(x, y, shape)}, found["kinds"]
 

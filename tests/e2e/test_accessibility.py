@@ -3,9 +3,6 @@
 docs/accessibility.md is the report on it.
 """
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -13,8 +10,9 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import App, wait_for
-from tests.e2e.hands import at_rest, turn_to
+from tests.e2e.conftest import App
+from tests.e2e.hands import WINDOW, at_rest, turn_to
+from tests.jobs.helpers import wait_for
 from tests.pages import PAGES
 from tests.webapp.compared import SEVERAL
 from tests.webapp.filled import CORPUS, SET
@@ -42,7 +40,6 @@ VIOLATIONS = """async ([rules, part]) => (await axe.run(
 )).violations.map(v => `${v.id}: ${v.nodes.map(n => `${n.target} ${n.html.slice(0, 160)}`).join(' | ')}`)"""
 STATES = [
     *((page, {}) for page in PAGES),
-    ("import", {}),
     ("texts", {"view": "Import report"}),
     ("map", {"shape": "0_0_65535_0_65535_65535_0_65535"}),
     ("code", {"surface": "Sort", "labelling": LABELLING}),
@@ -62,7 +59,9 @@ STATES = [
 ]
 PAPER = """map => getComputedStyle(map).getPropertyValue("--paper").match(/[0-9a-f]{2}/gi)
   .reduce((sum, part) => sum + parseInt(part, 16), 0)"""
-"""Red, green and blue of the ground of a map, together."""
+GROUND = """getComputedStyle(document.querySelector('.stApp')).backgroundColor.match(/[0-9]+/g).slice(0, 3)
+  .reduce((sum, part) => sum + Number(part), 0)"""
+"""Red, green and blue of the ground, of a map and of the page, together."""
 WIDTHS = (320, 640)
 WITHOUT_BUTTONS = """() => [...document.querySelectorAll('[data-testid=stColumn]')]
   .filter(column => getComputedStyle(column).display === 'none' && column.querySelector('button')).length"""
@@ -109,7 +108,7 @@ def test_every_page_has_no_violation_in_either_theme_and_fits_narrow_windows(
 ) -> None:
     """All rules in the theme of the state before, and in the other one those on colours, which alone depend on it.
 
-    In ``make test`` each page as it opens, in one theme, every other one dark, and in the narrowest window.
+    In ``make test`` each page as it opens, in one theme, the second half of them dark, and in the narrowest window.
 
     Pages are reached by the links of the frame, in one session; their other states by their addresses, in one theme:
     what they show has the colours of the same page. 320 px is the width of WCAG 1.4.10, and 640 px that of a window of
@@ -119,9 +118,7 @@ def test_every_page_has_no_violation_in_either_theme_and_fits_narrow_windows(
     themes = ["light", "dark"]
     visit(page, project, ("home", {}))
     page.evaluate(AXE.read_text("utf-8"))
-    for name, view in STATES:
-        if view and not whole:
-            continue
+    for place, (name, view) in enumerate(STATES if whole else STATES[: len(PAGES)]):
         if view:
             visit(page, project, (name, view))
             page.evaluate(AXE.read_text("utf-8"))
@@ -132,30 +129,20 @@ def test_every_page_has_no_violation_in_either_theme_and_fits_narrow_windows(
         assert urlsplit(page.url).path == ("/" if name == "home" else f"/{name}")
         if whole:
             found[f"{name} in the {themes[0]}"] = violations(page, ALL_RULES)
-        themes.reverse()
-        paint(page, themes[0])
+        if whole or place == len(PAGES) // 2:
+            themes.reverse()
+            paint(page, themes[0])
         found[f"{name} in the {themes[0]}"] = violations(page, COLOUR_RULES if whole else ALL_RULES)
-        with narrowed(page):
-            for width in WIDTHS if whole else WIDTHS[:1]:
-                page.set_viewport_size({"width": width, "height": 800})
-                at_rest(page)
-                found[f"{name} in {width} px"] = max(0, page.evaluate(WIDER) - 1)
-                found[f"{name} hides in {width} px"] = page.evaluate(WITHOUT_BUTTONS)
-            if whole:
-                found[f"{name} on a phone"] = violations(page, ALL_RULES)
-    assert {where: what for where, what in found.items() if what} == {}
-
-
-@contextmanager
-def narrowed(page: Page) -> Iterator[None]:
-    """Give the window its size back in the end."""
-    size = page.viewport_size
-    assert size is not None
-    try:
-        yield
-    finally:
-        page.set_viewport_size(size)
+        for width in WIDTHS if whole else WIDTHS[:1]:
+            page.set_viewport_size({"width": width, "height": 800})
+            at_rest(page)
+            found[f"{name} in {width} px"] = max(0, page.evaluate(WIDER) - 1)
+            found[f"{name} hides in {width} px"] = page.evaluate(WITHOUT_BUTTONS)
+        if whole:
+            found[f"{name} on a phone"] = violations(page, ALL_RULES)
+        page.set_viewport_size(WINDOW)
         at_rest(page)
+    assert {where: what for where, what in found.items() if what} == {}
 
 
 def test_axe_finds_no_violation_in_menus_in_the_dark(page: Page, project: App) -> None:
@@ -182,11 +169,11 @@ def paint(page: Page, scheme: str) -> None:
     """Let the system ask for light or dark, and wait until the page has followed."""
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     dark = scheme == "dark"
-    wait_for(lambda: brightness(page) < 150 if dark else brightness(page) > 600, 20, f"a {scheme} page")
+    wait_for(lambda: page.evaluate(GROUND) < 150 if dark else page.evaluate(GROUND) > 600)
     grounds = page.locator(".map-view[data-ready]")
     for place in range(grounds.count()):  # maps are drawn anew by the server
         drawn = grounds.nth(place)
-        wait_for(lambda map=drawn: (map.evaluate(PAPER) < 150) == dark, 20, f"a {scheme} map")
+        wait_for(lambda map=drawn: (map.evaluate(PAPER) < 150) == dark)
     at_rest(page)
 
 
@@ -194,9 +181,3 @@ def violations(page: Page, rules: list[str], part: str = "html") -> list[str]:
     """What axe finds in a part of the page, and whether something broke."""
     broken = page.get_by_test_id("stException").or_(page.get_by_text(BROKEN)).all_inner_texts()
     return [*broken, *page.evaluate(VIOLATIONS, [rules, part])]
-
-
-def brightness(page: Page) -> int:
-    """Red, green and blue of the ground, together."""
-    colour = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-    return sum(int(part) for part in re.findall(r"\d+", colour)[:3])

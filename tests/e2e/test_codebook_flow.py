@@ -8,17 +8,12 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import FileChooser, Page, expect
 
-from tests.e2e.conftest import App
+from tests.e2e.conftest import LABELLING, App
 from tests.e2e.hands import at_rest, open_page
 from tests.e2e.test_keyboard_flows import FOCUSED, tab_to
 from tests.webapp.filled import CORPUS
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.records.stored import Sharing
-from themescope.db.records import NewLabelling
-from themescope.jobs.services.labelling import starts
-
-NAME = "Codebook by keys"
 
 
 @pytest.fixture
@@ -33,15 +28,6 @@ def caught_choosers(page: Page) -> Iterator[None]:
     page.remove_listener("filechooser", caught)
 
 
-@pytest.fixture(scope="module")
-def labelled(filled: App) -> App:
-    """The app with a labelling that starts from the sections."""
-    with filled.store.reading() as r:
-        corpus = r.corpora.by_name(CORPUS)
-    starts.begin(filled.store, NewLabelling(corpus.id, NAME, "", Sharing.SHARED), starts.from_sections)
-    return filled
-
-
 def facts(app: App, name: str) -> tuple[object, ...]:
     """What a labelling and its codebook say, with names in place of the numbers of clusters."""
     with app.store.reading() as r:
@@ -51,8 +37,8 @@ def facts(app: App, name: str) -> tuple[object, ...]:
     return entries, [names[n] for n in partition.numbers.tolist()], dict(partition.notes), partition.ids.tolist()
 
 
-def open_codebook(page: Page, app: App, view: str = "Codes") -> None:
-    query = {"corpus": CORPUS, "codebook_labelling": NAME, "codebook_view": view}
+def open_codebook(page: Page, app: App) -> None:
+    query = {"corpus": CORPUS, "codebook_labelling": LABELLING, "codebook_view": "Codes"}
     open_page(page, f"{app.url}/codebook?{urlencode(query)}", "Codebook")
     at_rest(page)
 
@@ -114,4 +100,4 @@ def test_a_codebook_by_keyboard_only(page: Page, labelled: App, tmp_path: Path) 
     tab_to(page, "Add the codings")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/code[?].*code_labelling="))
-    assert facts(labelled, f"{NAME} 2") == facts(labelled, NAME)
+    assert facts(labelled, f"{LABELLING} 2") == facts(labelled, LABELLING)

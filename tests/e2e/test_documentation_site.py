@@ -7,16 +7,10 @@ from tests.e2e.conftest import App
 from tests.site import built_once, shared_site
 
 
-@pytest.fixture(scope="module")
-def documented(app: App, tmp_path_factory: pytest.TempPathFactory) -> App:
-    """The app with the documentation site."""
-    built_once(shared_site(tmp_path_factory.getbasetemp()))
-    return app
-
-
-def test_pages_and_search_run_under_the_policy(page: Page, documented: App) -> None:
+def test_pages_and_search_run_under_the_policy(page: Page, app: App, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The console reports violations of the policy, and no other host is asked: ``page`` checks both."""
-    page.goto(f"{documented.url}/docs")
+    built_once(shared_site(tmp_path_factory.getbasetemp()))
+    page.goto(f"{app.url}/docs")
     expect(page.get_by_role("heading", name="Themescope", level=1)).to_be_visible()
     expect(page.locator("body")).to_have_attribute("data-theme", "auto")  # set by the inline script
     page.get_by_role("button", name="Toggle Light / Dark / Auto color theme").locator("visible=true").first.click()

@@ -91,22 +91,20 @@ def test_a_foreign_name_that_leads_here_is_refused(app: App, visitor: Page) -> N
     assert visitor.evaluate(OPENS, evil(app.url).replace("http:", "ws:") + "/_stcore/stream") is False
 
 
-def test_a_foreign_site_opens_no_websocket(app: App, visitor: Page, evil_site: str) -> None:
+def test_a_foreign_site_shows_no_page_in_a_frame_and_opens_no_websocket(
+    app: App, visitor: Page, evil_site: str
+) -> None:
     stream = app.url.replace("http:", "ws:") + "/_stcore/stream"
-    visitor.goto(evil_site, wait_until="commit")
-    assert visitor.evaluate(OPENS, stream) is False
-    assert visitor.evaluate(ANSWERS, app.url + "/_stcore/health") is False
-    visitor.goto(app.url, wait_until="commit")
-    assert visitor.evaluate(OPENS, stream) is True
-    assert visitor.evaluate(ANSWERS, app.url + "/_stcore/health") is True
-
-
-def test_a_foreign_site_shows_no_page_in_a_frame(visitor: Page, evil_site: str) -> None:
     visitor.goto(evil_site)
     expect(visitor.frame_locator("iframe[name=own]").get_by_text("Own page")).to_be_visible()
     frame = visitor.frame(name="app")
     assert frame is not None
     assert frame.url.startswith("chrome-error:")
+    assert visitor.evaluate(OPENS, stream) is False
+    assert visitor.evaluate(ANSWERS, app.url + "/_stcore/health") is False
+    visitor.goto(app.url, wait_until="commit")
+    assert visitor.evaluate(OPENS, stream) is True
+    assert visitor.evaluate(ANSWERS, app.url + "/_stcore/health") is True
 
 
 def test_injected_markup_runs_nothing(app: App, visitor: Page) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 import sqlalchemy as sa
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
 from tests.e2e.conftest import PAYLOAD, serving
 from tests.e2e.hands import at_rest, using
@@ -32,21 +32,9 @@ from themescope.webapp.map_view import scene as map_scene
 
 SCRIPT_ADDRESS = "javascript:window.pwned=1"
 FIXED = {
-    *(
-        "action",
-        "artifact",
-        "clusterer",
-        "digest",
-        "dtype",
-        "field",
-        "format",
-        "key_hash",
-        "kind",
-        "language",
-        "method",
-    ),
-    *("metric", "operation", "page", "paper", "password", "profile", "query", "queue", "role", "session", "status"),
-    *("token_hash", "verdict"),
+    *("action", "artifact", "clusterer", "digest", "dtype", "field", "format", "key_hash", "kind", "language"),
+    *("method", "metric", "operation", "page", "paper", "password", "profile", "query", "queue", "role", "session"),
+    *("status", "token_hash", "verdict"),
 }
 """Columns that the program fills itself: words of fixed sets, digests, and keys of other rows."""
 WITHOUT_TEXTS = {"counts", "errors", "estimates", "import", "report", "tasks", "themes", "train"}
@@ -57,21 +45,21 @@ OPENS = "[role=tab], summary, [data-testid=stPopover] button"
 @pytest.fixture(scope="module")
 def home(make_home: MakeHome) -> Path:
     """A home whose store has the payload in every text."""
-    home = make_home(lambda store: None)
-    store = Store(Settings.in_folder(home))
-    fill(store)
-    add_comparison(store, CORPUS, MODEL)
-    with store.reading() as r:
-        corpus, made = r.corpora.by_name(CORPUS), r.triplets.by_name(SET)
-        triplet = int(r.triplets.ids(made.id)[0])
-    starts.begin(store, NewLabelling(corpus.id, "shared", "lea", Sharing.SHARED), starts.from_sections)
-    with store.writing() as w:
-        w.reviews.add(made.id, triplet, "lea", Verdict.GOOD, "a note")
-        w.views.add("map", "mine", "a=1", "lea")
-        w.audit_log.add("lea", "account added", "val", "viewer")
-        replace_texts(w.people.connection)
-    store.close()
-    return home
+
+    def fill_hostile(store: Store) -> None:
+        fill(store)
+        add_comparison(store, CORPUS, MODEL)
+        with store.reading() as r:
+            corpus, made = r.corpora.by_name(CORPUS), r.triplets.by_name(SET)
+            triplet = int(r.triplets.ids(made.id)[0])
+        starts.begin(store, NewLabelling(corpus.id, "shared", "lea", Sharing.SHARED), starts.from_sections)
+        with store.writing() as w:
+            w.reviews.add(made.id, triplet, "lea", Verdict.GOOD, "a note")
+            w.views.add("map", "mine", "a=1", "lea")
+            w.audit_log.add("lea", "account added", "val", "viewer")
+            replace_texts(w.people.connection)
+
+    return make_home(fill_hostile)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +98,8 @@ def test_no_text_runs(server: str, tab: Page, id: str) -> None:
         harmless(tab)
         seen = tab.get_by_text("<script>").count()
         for number in range(tab.locator(OPENS).count()):
-            press(tab.locator(OPENS).nth(number))
+            if (opens := tab.locator(OPENS).nth(number)).is_visible() and opens.is_enabled():
+                opens.click()
             harmless(tab)
             seen += tab.get_by_text("<script>").count()
             tab.keyboard.press("Escape")
@@ -165,11 +154,6 @@ def test_no_file_runs_in_a_browser(home: Path, tab: Page, tmp_path: Path, monkey
         assert tab.evaluate("window.pwned") is None
         assert tab.locator("a[href^='javascript:' i], img[src=x], parsererror, foreignObject, iframe").count() == 0
         assert "window.pwned=1" in (tab.locator(":root").text_content() or "")
-
-
-def press(place: Locator) -> None:
-    if place.is_visible() and place.is_enabled():
-        place.click()
 
 
 def harmless(page: Page) -> None:

@@ -1,21 +1,16 @@
-"""The main tasks by keyboard only, and by clicks without any dragging (WCAG 2.1.1, 2.1.4 and 2.5.7)."""
+"""The main tasks by keyboard only (WCAG 2.1.1 and 2.1.4); those on the map are in ``test_map_flow.py``."""
 
 import re
 from urllib.parse import urlencode
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import App, wait_for
-from tests.e2e.hands import LATENCY, at_rest, open_page
-from tests.pages import PATIENCE_S
+from tests.e2e.conftest import LABELLING, App
+from tests.e2e.hands import LATENCY, at_rest, open_page, said
+from tests.jobs.helpers import wait_for
 from tests.webapp.filled import CORPUS
 from tests.webapp.test_themes import with_list
-from themescope.core.records.stored import Sharing
-from themescope.db.records import NewLabelling
-from themescope.jobs.services.labelling import starts
 
-LABELLING = "Rivers by keys"
 MOST_TABS = 150
 TABLE_MS = 500
 """A table that Tab passes sends its selected cell after 150 ms, with the page that it stands on, and Streamlit takes
@@ -27,15 +22,6 @@ FOCUSED = """() => {
   if (found?.matches('main')) return '';  // its text is the whole page
   return (found?.getAttribute('aria-label') || found?.textContent || '').trim();
 }"""
-
-
-@pytest.fixture(scope="module")
-def labelled(filled: App) -> App:
-    """The app with a labelling that starts from the sections."""
-    with filled.store.reading() as r:
-        corpus = r.corpora.by_name(CORPUS)
-    starts.begin(filled.store, NewLabelling(corpus.id, LABELLING, "", Sharing.SHARED), starts.from_sections)
-    return filled
 
 
 def tab_to(page: Page, name: str) -> None:
@@ -60,16 +46,6 @@ def steps(app: App) -> int:
         return len(r.label_steps.list(r.labellings.by_name(LABELLING).id))
 
 
-def status(page: Page, words: str) -> None:
-    expect(page.locator(".coding_bar .status")).to_contain_text(words)
-
-
-def open_map(page: Page, app: App) -> None:
-    open_page(page, f"{app.url}/map?{urlencode({'corpus': CORPUS})}", "Map")
-    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
-    at_rest(page)
-
-
 def test_keys_lead_from_any_page_to_a_sentence(page: Page, filled: App) -> None:
     open_page(page, f"{filled.url}/?{urlencode({'corpus': CORPUS})}", "Home")
     tab_to(page, "Themes")
@@ -78,11 +54,18 @@ def test_keys_lead_from_any_page_to_a_sentence(page: Page, filled: App) -> None:
     expect(page.get_by_role("heading", name="Themes", level=1)).to_be_visible()
     at_rest(page)
     page.keyboard.press("/")
-    box = page.get_by_role("combobox", name="Search")
-    expect(box).to_be_focused()
+    dialog = page.get_by_role("dialog", name="Search")
+    options = dialog.get_by_role("option")
+    expect(options.filter(has_text="New task")).to_be_visible()
+    page.keyboard.type("danube course")
+    expect(options.filter(has_text="Danube Course paragraph").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox", name="Search")).to_be_focused()
     page.keyboard.type("danube history paragraph 1 sentence 0 has")
-    options = page.get_by_role("option")
     expect(options.first).to_contain_text("Danube History paragraph 1 sentence 0 has some words.")
+    expect(dialog.locator("mark").first).to_be_visible()
     expect(options.first).to_have_attribute("aria-selected", "true")
     page.keyboard.press("ArrowDown")
     expect(options.first).to_have_attribute("aria-selected", "false")
@@ -90,6 +73,7 @@ def test_keys_lead_from_any_page_to_a_sentence(page: Page, filled: App) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".reader .focus")).to_have_text("Danube History paragraph 1 sentence 0 has some words.")
     expect(page.locator(".reader .focus")).to_be_in_viewport()
+    expect(page).to_have_url(re.compile("texts_sentence="))
 
 
 HELD = """() => {
@@ -146,47 +130,6 @@ def test_a_tab_keeps_the_focus_when_it_is_drawn_anew(page: Page, filled: App) ->
     expect(page.get_by_role("button", name="Next")).to_be_focused()
 
 
-def test_selections_on_the_map(page: Page, filled: App) -> None:
-    open_map(page, filled)
-    selected_by_keyboard_only(page)
-    selected_by_clicks_without_dragging(page)
-
-
-def selected_by_keyboard_only(page: Page) -> None:
-    tab_to(page, page.locator(".map-view .stage").get_attribute("aria-label") or "")
-    page.keyboard.press("t")
-    card = page.locator(".map-view .tip .sentence")
-    for waits in (False, True):  # Escape clears the selection whether the card of the point had come before it or not
-        page.keyboard.press("ArrowRight")
-        if waits:
-            expect(card).to_be_visible()
-        page.keyboard.press("Space")
-        expect(page.locator(".st-key-map_drawer").get_by_text(re.compile(r"^\d+ units? ·"))).to_be_visible()
-        expect(page).to_have_url(re.compile("map_shape"))
-        expect(card).to_be_hidden()
-        page.keyboard.press("Escape")
-        expect(page.locator(".st-key-map_drawer")).to_have_count(0)
-        expect(page).not_to_have_url(re.compile("map_shape"))
-
-
-def selected_by_clicks_without_dragging(page: Page) -> None:
-    page.get_by_role("button", name="More", exact=True).press("ArrowDown")
-    expect(page.get_by_role("menuitemradio", name="Polygon")).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name="More", exact=True)).to_be_focused()
-    page.keyboard.press("Enter")
-    page.keyboard.press("p")
-    page.keyboard.press("Enter")
-    stage = page.locator(".map-view .stage")
-    box = stage.bounding_box()
-    assert box is not None
-    for x, y in ((0.2, 0.2), (0.8, 0.2), (0.8, 0.8), (0.2, 0.8)):
-        page.mouse.click(box["x"] + x * box["width"], box["y"] + y * box["height"])
-    page.keyboard.press("Enter")
-    expect(page.locator(".st-key-map_drawer")).to_be_visible()
-    expect(page).to_have_url(re.compile("map_shape"))
-
-
 def test_labels_by_keyboard_only_and_without_shortcuts_of_a_single_key(page: Page, labelled: App) -> None:
     open_labelling(page, labelled)
     tab_to(page, page.locator(".panes [role=listbox]").get_attribute("aria-label") or "")
@@ -195,12 +138,14 @@ def test_labels_by_keyboard_only_and_without_shortcuts_of_a_single_key(page: Pag
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
     expect(page.locator(".panes .unit[aria-selected=true]")).to_have_count(1)
-    status(page, "All changes saved")
+    said(page, "All changes saved")
     page.keyboard.press("2")
-    status(page, "1 unit →")
+    said(page, "1 unit →")
     expect(current).to_have_attribute("data-id", following)  # where the other one was
     page.keyboard.press("u")
-    status(page, "undo: 1 unit")
+    said(page, "undo: 1 unit")
+    for by in ("key", "button"):
+        a_name_is_typed_at_once_and_runs_no_command(page, labelled, by)
     shortcuts_can_be_switched_off(page, labelled)
 
 
@@ -224,13 +169,7 @@ TYPED = "Israel and Gaza: 1 quick brown fox? jumps over 23 lazy dogs /"
 """A name with every letter, and with the other keys of the page."""
 
 
-def test_a_name_is_typed_at_once_after_new_cluster_and_runs_no_command(page: Page, labelled: App) -> None:
-    open_labelling(page, labelled)
-    for by in ("key", "button"):
-        name_is_typed(page, labelled, by)
-
-
-def name_is_typed(page: Page, labelled: App, by: str) -> None:
+def a_name_is_typed_at_once_and_runs_no_command(page: Page, labelled: App, by: str) -> None:
     def clusters() -> tuple[dict[int, tuple[str, int | None]], list[int]]:
         with labelled.store.reading() as r:
             partition = r.labellings.snapshot(r.labellings.by_name(LABELLING).id).partition
@@ -253,7 +192,7 @@ def name_is_typed(page: Page, labelled: App, by: str) -> None:
         page.keyboard.type(TYPED, delay=30)  # its answers come between the letters
     expect(page.get_by_role("textbox", name="Name of the new code")).to_have_value(TYPED)
     page.keyboard.press("Enter")
-    status(page, "is now Israel and Gaza")
+    said(page, "is now Israel and Gaza")
     at_rest(page)
     after, moved = clusters()
     (new,) = after.keys() - names.keys()
@@ -264,7 +203,7 @@ def name_is_typed(page: Page, labelled: App, by: str) -> None:
     expect(page.get_by_role("heading", name="Code", level=1)).to_be_visible()
     page.keyboard.press("u")
     page.keyboard.press("u")
-    status(page, "undo: ")
+    said(page, "undo: ")
     expect(page.locator(".panes .cluster")).to_have_count(len(names) + 1)
     assert clusters() == (names, numbers)
 
@@ -309,29 +248,10 @@ def test_a_theme_is_named_in_place_and_opened_by_keys(page: Page, filled: App) -
     page.keyboard.type("Second")
     page.keyboard.press("Enter")
     expect(names.last).to_be_focused()
-    wait_for(lambda: _second_theme(filled) == "Second", PATIENCE_S, "the name in the store")
+    wait_for(lambda: _second_theme(filled) == "Second")
     at_rest(page)
     page.keyboard.press("Enter")
     expect(page.get_by_role("option", name="Sentence 7 of the list.")).to_be_visible()
     tab_to(page, "All themes")
     page.keyboard.press("Enter")
     expect(names).to_have_count(2)
-
-
-def test_the_search_dialog_opens_over_a_page_finds_and_closes(page: Page, filled: App) -> None:
-    open_page(page, f"{filled.url}/texts?{urlencode({'corpus': CORPUS})}", "Texts")
-    at_rest(page)
-    page.keyboard.press("/")
-    dialog = page.get_by_role("dialog", name="Search")
-    expect(dialog.get_by_role("option", name=re.compile("New task"))).to_be_visible()
-    page.keyboard.type("danube course")
-    expect(dialog.get_by_role("option", name=re.compile("Danube Course paragraph")).first).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(dialog).to_be_hidden()
-    page.keyboard.press("Control+k")
-    page.keyboard.type("danube course")
-    expect(dialog.locator("mark").first).to_be_visible()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("texts_sentence="))
-    expect(page.get_by_role("heading", name="Danube")).to_be_visible()

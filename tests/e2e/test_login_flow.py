@@ -6,30 +6,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import serving
+from tests.e2e.conftest import HOSTILE_NAME, SECRET, App
 from tests.e2e.hands import menu, using
-from tests.homes import MakeHome
-from themescope.core.records.stored import Role
-from themescope.db.store import Store
-from themescope.jobs.services import people
-
-SECRET = "correct horse battery"
-HOSTILE = "<img src=x onerror='window.pwned=1'> **b** [x](x:y) :red[r]"
-
-
-@pytest.fixture
-def shared(make_home: MakeHome) -> Iterator[str]:
-    """The address of a server that asks people to sign in."""
-
-    def fill(store: Store) -> None:
-        for name, role in (("ada", Role.ADMIN), ("val", Role.VIEWER), (HOSTILE, Role.LABELLER)):
-            people.add(store, name, role, SECRET)
-
-    home = make_home(fill)
-    with serving(home, THEMESCOPE_LOGIN="always") as url:
-        yield url
-    log = (home / "log.txt").read_text(encoding="utf-8", errors="replace")
-    assert SECRET not in log and "wrong password" not in log
 
 
 def sign_in(page: Page, name: str, password: str = SECRET) -> None:
@@ -38,16 +16,17 @@ def sign_in(page: Page, name: str, password: str = SECRET) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def test_people_sign_in_and_out(shared: str, tab: Page) -> None:
-    with using(tab, shared):
-        other = tab.context.new_page()
-        with using(other, shared):
-            in_and_out(tab, other, shared)
-        other.close()
+@pytest.fixture
+def tabs(shared: App, tab: Page) -> Iterator[tuple[Page, Page]]:
+    """Two tabs of the same browser."""
+    other = tab.context.new_page()
+    with using(tab, shared.url), using(other, shared.url):
+        yield tab, other
+    other.close()
 
 
-def in_and_out(page: Page, other: Page, url: str) -> None:
-    """``other`` is a tab of the same browser."""
+def test_people_sign_in_and_out(shared: App, tabs: tuple[Page, Page]) -> None:
+    (page, other), url = tabs, shared.url
     page.goto(f"{url}/people", wait_until="commit")
     sign_in(page, "ada", "wrong password")
     expect(page.get_by_role("alert")).to_have_text("Wrong name or password.")
@@ -58,8 +37,8 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
         expect(opened.get_by_text("ada admin")).to_be_visible()
     (cookie,) = (c for c in page.context.cookies() if str(c["name"]).startswith("themescope-"))
     assert cookie["httpOnly"] and cookie["sameSite"] == "Lax" and "themescope-" not in page.evaluate("document.cookie")
-    page.goto(f"{url}/people?{urlencode({'people_member': HOSTILE})}", wait_until="commit")
-    expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
+    page.goto(f"{url}/people?{urlencode({'people_member': HOSTILE_NAME})}", wait_until="commit")
+    expect(page.get_by_role("heading", name=HOSTILE_NAME)).to_be_visible()
     assert page.evaluate("window.pwned") is None
     other.goto(f"{url}/texts", wait_until="commit")
     expect(other.get_by_role("heading", name="Texts")).to_be_visible()

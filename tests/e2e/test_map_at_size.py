@@ -15,12 +15,12 @@ from playwright.sync_api import Browser, Page, expect
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
-from tests.e2e.conftest import App
-from tests.e2e.hands import PATIENCE_MS, open_page
+from tests.e2e.conftest import App, add_map
+from tests.e2e.hands import PATIENCE_MS, draw, open_page
+from tests.jobs.helpers import wait_for
 from tests.servers import free_port
 from themescope.core.projection import inside
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.records import MapPoints
 from themescope.webapp.map_view.labels import WHOLE_POINTS
 from themescope.webapp.map_view.scene import units_of
 
@@ -44,18 +44,17 @@ def points(app: App) -> np.ndarray:
     ]
     rng = np.random.default_rng(0)
     found = (8 * rng.integers(3, size=(MANY, 2)) + rng.normal(size=(MANY, 2))).astype(np.float32)
-    with app.store.writing() as w:
-        corpus = w.corpora.create("Multitude", "en")
-        w.corpora.add_articles(corpus.id, articles)
-        w.corpora.finish(corpus.id, {})
-        about = {"method": "mean-vectors", "config": {}, "seed": 0, "digest": "many", "artifact": "none"}
-        model = w.models.add(name="many model", **about)
-        map_points = MapPoints(w.corpora.sentence_ids(corpus.id), found)
-        w.maps.add(
-            corpus_id=corpus.id, model_id=model.id, name="many", config={"landmarks": 50_000}, seed=0, digest="many",
-            faithfulness=0.5, sampled_from=MANY, points=map_points,
-        )  # fmt: skip
+    add_map(app.store, "Multitude", articles, found, landmarks=50_000)
     return found
+
+
+BUSY = """(view) => {
+  const hover = (place) => view.sendNow("hover", { digest: view.data.digest, place });
+  hover(1);
+  setTimeout(() => view.selectCategory(0, "replace"), 30);
+  for (let place = 2; place < 9; place++) setTimeout(() => hover(place), 40 + 15 * place);
+}"""
+"""Script that selects all while the server is busy."""
 
 
 def test_tiles_are_loaded_and_a_lasso_selects_among_all_points(page: Page, app: App, points: np.ndarray) -> None:
@@ -66,36 +65,19 @@ def test_tiles_are_loaded_and_a_lasso_selects_among_all_points(page: Page, app: 
     assert sorted(tiles) == list(range(page.evaluate(f"{VIEW}.scene.index.length"))) and len(tiles) > 5
     box = page.locator(".map-view .stage").bounding_box()
     assert box is not None
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x - 90, y - 70)
-    page.mouse.down()
-    for dx, dy in ((100, -60), (70, 80), (-60, 50)):
-        page.mouse.move(x + dx, y + dy, steps=3)
-    page.mouse.up()
+    x, y = box["width"] / 2, box["height"] / 2
+    draw(page, box, [(x - 90, y - 70), (x + 100, y - 60), (x + 70, y + 80), (x - 60, y + 50)], steps=3)
     expect(page.locator(".st-key-map_drawer")).to_be_visible()
     page.wait_for_function(f"{VIEW}.data.shapes.length === 1")  # the drawer comes before the map
     shape = np.array(page.evaluate(f"{VIEW}.data.shapes[0]"), dtype=np.float64)
     inside_shape = np.count_nonzero(inside(units_of(points), shape))
     assert 0 < inside_shape < MANY
     expect(page.locator(".st-key-map_drawer").get_by_text(re.compile(f"^{inside_shape:,} units ·"))).to_be_visible()
+    page.evaluate(f"({BUSY})({VIEW})")
+    expect(page.locator(".st-key-map_drawer").get_by_text(re.compile(f"^{MANY:,} units"))).to_be_visible()
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("menuitem", name="About this map").click()
     expect(page.get_by_text(f"Positions fitted on 50,000 of {MANY:,} units")).to_be_visible()
-
-
-BUSY = """(view) => {
-  const hover = (place) => view.sendNow("hover", { digest: view.data.digest, place });
-  hover(1);
-  setTimeout(() => view.selectCategory(0, "replace"), 30);
-  for (let place = 2; place < 9; place++) setTimeout(() => hover(place), 40 + 15 * place);
-}"""
-
-
-def test_a_selection_is_not_lost_while_the_server_is_busy(page: Page, app: App, points: np.ndarray) -> None:
-    open_page(page, app.url + "/map?corpus=Multitude", "Map")
-    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
-    page.evaluate(f"({BUSY})({VIEW})")
-    expect(page.locator(".st-key-map_drawer").get_by_text(re.compile(f"^{MANY:,} units"))).to_be_visible()
 
 
 def test_without_webgl2_a_picture_takes_the_place_of_the_map(page: Page, app: App, points: np.ndarray) -> None:
@@ -119,14 +101,11 @@ requestAnimationFrame(look);
 
 
 SIZES = [
-    pytest.param(*size, id=name)
-    for name, size in {
-        "1280": (1280, 800, 1),
-        "1366": (1366, 768, 1),
-        "1920": (1920, 1080, 1),
-        "200 %": (640, 400, 2),
-        "390": (390, 844, 3),
-    }.items()
+    pytest.param(1280, 800, 1, id="1280"),
+    pytest.param(1366, 768, 1, id="1366"),
+    pytest.param(1920, 1080, 1, id="1920"),
+    pytest.param(640, 400, 2, id="200 %"),
+    pytest.param(390, 844, 3, id="390"),
 ]
 
 
@@ -206,17 +185,20 @@ class Tab:
 
     def wait(self, expression: str) -> Any:
         """The value of an expression, as soon as it is true."""
-        until = time.monotonic() + 90
-        while not (found := self.value(expression)):
-            assert time.monotonic() < until, expression
-            time.sleep(0.1)
-        return found
+        return wait_for(lambda: self.value(expression))
 
     def drag(self, *points: tuple[float, float]) -> None:
         moves = [{"type": "pointerMove", "x": round(x), "y": round(y), "duration": 50} for x, y in points]
         down, up = ({"type": kind, "button": 0} for kind in ("pointerDown", "pointerUp"))
         mouse = {"type": "pointer", "id": "mouse", "actions": [moves[0], down, *moves[1:], up]}
         self.call("input.performActions", **self._context, actions=[mouse])
+
+
+def connected(port: int) -> ClientConnection | None:
+    try:
+        return connect(f"ws://127.0.0.1:{port}/session", max_size=None)
+    except (OSError, WebSocketException):
+        return None
 
 
 @pytest.fixture(scope="module")
@@ -232,15 +214,7 @@ def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
     command = [FIREFOX, "--profile", str(profile), f"--remote-debugging-port={port}", "about:blank"]
     process = subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment)
     try:
-        until = time.monotonic() + 60
-        while True:
-            try:
-                socket = connect(f"ws://127.0.0.1:{port}/session", max_size=None)
-                break
-            except (OSError, WebSocketException):
-                assert time.monotonic() < until and process.poll() is None
-                time.sleep(0.2)
-        with socket:
+        with wait_for(lambda: connected(port)) as socket:
             tab = Tab(socket)
             tab.call("script.addPreloadScript", functionDeclaration=f"() => {{ {FIRST_FRAME} }}")
             yield tab

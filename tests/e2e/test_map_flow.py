@@ -8,37 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FloatRect, Page, expect
 
 from tests.db.texts import article
-from tests.e2e.conftest import PAYLOAD, App
+from tests.e2e.conftest import PAYLOAD, App, add_map
 from tests.e2e.hands import at_rest, drawn_around, exported_ids, open_page, turn_to, watching
 from tests.e2e.test_accessibility import ALL_RULES, AXE, violations
+from tests.e2e.test_keyboard_flows import tab_to
 from tests.webapp.columned import add_columns
-from themescope.core.types import Ids
-from themescope.db.records import MapPoints
-
-
-def plain_map(app: App) -> Ids:
-    """A corpus with a map of 400 sentences, written directly; the ids of the sentences."""
-    rng = np.random.default_rng(0)
-    with app.store.writing() as w:
-        corpus = w.corpora.create("Plains", "en")
-        w.corpora.add_articles(corpus.id, [article(f"{PAYLOAD} {i}" if i == 0 else f"Plain {i}") for i in range(40)])
-        w.corpora.finish(corpus.id, {})
-        model = w.models.add(
-            name="plain model", method="mean-vectors", config={}, seed=0, digest="plain", artifact="none"
-        )
-        ids = np.array([s.id for a in w.corpora.articles(corpus.id) for s in w.corpora.sentences(a.id)][:400])
-        points = MapPoints(ids, rng.normal(size=(len(ids), 2)).astype(np.float32))
-        about = {"corpus_id": corpus.id, "model_id": model.id, "config": {}, "seed": 0, "faithfulness": 0.5}
-        w.maps.add(**about, name="first", digest="plain first", sampled_from=480, points=points)
-    return ids
 
 
 def test_a_selection_is_what_is_drawn_around_and_not_hidden(page: Page, other_page: Page, app: App) -> None:
-    ids = plain_map(app)
-    open_page(page, app.url + "/map?corpus=Plains&map_map=first", "Map")
+    articles = [article(f"{PAYLOAD} {i}" if i == 0 else f"Plain {i}") for i in range(40)]
+    ids = add_map(app.store, "Plains", articles, np.random.default_rng(0).normal(size=(400, 2)))
+    open_page(page, app.url + "/map?corpus=Plains", "Map")
     expect(page.locator(".map-view[data-ready]")).to_have_count(1)
     inside, kinds = drawn_around(page, "l")
     assert 5 < len(inside) < 400
@@ -74,6 +57,7 @@ def searched(page: Page, text: str) -> None:
     expect(page.locator(".st-key-map_panel")).to_have_count(0)
 
 
+@pytest.mark.usefixtures("hills")
 def test_columns_filter_the_map_and_a_link_shows_the_same(page: Page, other_page: Page, app: App) -> None:
     with app.store.reading() as r:
         corpus = r.corpora.by_name("Hills")
@@ -156,12 +140,6 @@ ZOOM = """(magnification) => {
   view.zoom(1 / magnification, view.width / 2, view.height / 2);
   view.moved();
 }"""
-CLICK = """(place) => {
-  const [view] = window.themescopeViews, box = view.stage.getBoundingClientRect();
-  const at = { clientX: box.left + place[0], clientY: box.top + place[1], button: 0, pointerId: 1, bubbles: true };
-  view.stage.setPointerCapture = () => {};
-  for (const kind of ["pointerdown", "pointerup"]) view.stage.dispatchEvent(new PointerEvent(kind, at));
-}"""
 INSIDE = """([[left, top], [right, bottom]]) => {
   const [view] = window.themescopeViews;
   const inside = ([x, y]) => left < x && x < right && top < y && y < bottom;
@@ -169,22 +147,12 @@ INSIDE = """([[left, top], [right, bottom]]) => {
 }"""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def named_groups(app: App) -> None:
-    """A corpus with a map of 300 sentences of 15 sections, each of which has a place of its own."""
+@pytest.fixture(scope="module")
+def hills(app: App) -> None:
+    """A map of 300 sentences of 15 sections, each of which has a place of its own."""
     rng = np.random.default_rng(0)
-    with app.store.writing() as w:
-        corpus = w.corpora.create("Hills", "en")
-        w.corpora.add_articles(corpus.id, [article("Hill", sections=15, paragraphs=10)])
-        w.corpora.finish(corpus.id, {})
-        model = w.models.add(
-            name="hill model", method="mean-vectors", config={}, seed=0, digest="hill", artifact="none"
-        )
-        ids = np.array([s.id for a in w.corpora.articles(corpus.id) for s in w.corpora.sentences(a.id)])
-        places = np.repeat(rng.normal(size=(15, 2)) * 3, 20, axis=0) + rng.normal(size=(300, 2)) * 0.3
-        about = {"corpus_id": corpus.id, "model_id": model.id, "config": {}, "seed": 0, "faithfulness": 0.5}
-        points = MapPoints(ids, places.astype(np.float32))
-        w.maps.add(**about, name="hills", digest="hills", sampled_from=300, points=points)
+    places = np.repeat(rng.normal(size=(15, 2)) * 3, 20, axis=0) + rng.normal(size=(300, 2)) * 0.3
+    add_map(app.store, "Hills", [article("Hill", sections=15, paragraphs=10)], places)
 
 
 def placement(page: Page) -> list[str]:
@@ -202,9 +170,12 @@ def placement(page: Page) -> list[str]:
     return [one["text"] for one in found["labels"]]
 
 
+@pytest.mark.usefixtures("hills")
 def test_names_of_several_levels_every_tool_and_the_list(page: Page, app: App) -> None:
-    open_page(page, app.url + "/map?corpus=Hills&map_map=hills", "Map")
+    open_page(page, app.url + "/map?corpus=Hills", "Map")
     expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+    at_rest(page)
+    tab_to(page, page.locator(".map-view .stage").get_attribute("aria-label") or "")
     names_lie_in_the_view_without_overlaps(page)
     every_tool_selects_by_clicks_and_by_keys(page)
     the_map_is_a_list_and_results_have_pins(page)
@@ -222,6 +193,12 @@ def names_lie_in_the_view_without_overlaps(page: Page) -> None:
     expect(page.locator(".map-view .label")).to_have_count(0)
 
 
+def clicked(page: Page, box: FloatRect, places: list[tuple[float, float]]) -> None:
+    """Click on these places of a box, without dragging."""
+    for x, y in places:
+        page.mouse.click(box["x"] + x, box["y"] + y)
+
+
 DRAWER = ".st-key-map_drawer"
 
 
@@ -231,13 +208,24 @@ def selected(page: Page, n: int | str) -> None:
 
 
 def every_tool_selects_by_clicks_and_by_keys(page: Page) -> None:
-    stage = page.locator(".map-view .stage")
+    stage, card = page.locator(".map-view .stage"), page.locator(".map-view .tip .sentence")
     stage.press("0")
-    # All of a category, by its point, and another one added by the legend.
-    stage.press("t")
-    stage.press("ArrowRight")
-    expect(page.locator(".map-view .tip .sentence")).to_be_visible()
-    stage.press("Space")
+    # All of a category, by its point. Escape clears it whether the card of the point had come before it or not.
+    page.keyboard.press("t")
+    for waits in (False, True):
+        page.keyboard.press("ArrowRight")
+        if waits:
+            expect(card).to_be_visible()
+        page.keyboard.press("Space")
+        selected(page, 20)
+        expect(page).to_have_url(re.compile("map_shape"))
+        expect(card).to_be_hidden()
+        page.keyboard.press("Escape")
+        expect(page.locator(DRAWER)).to_have_count(0)
+        expect(page).not_to_have_url(re.compile("map_shape"))
+    # Another one is added by the legend.
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
     selected(page, 20)
     chosen = page.evaluate("() => { const [view] = window.themescopeViews; return view.scene.kinds[view.over]; }")
     other = next(kind for kind in range(15) if kind != chosen)
@@ -255,22 +243,29 @@ def every_tool_selects_by_clicks_and_by_keys(page: Page) -> None:
     assert box is not None
     corners = [(60, 100), (box["width"] - 60, 100), (box["width"] - 60, box["height"] - 60), (60, box["height"] - 60)]
     stage.press("g")
-    for x, y in corners[:3]:
-        page.evaluate(CLICK, [x, y])
+    clicked(page, box, corners[:3])
     stage.press("Backspace")
-    for x, y in corners[2:]:
-        page.evaluate(CLICK, [x, y])
+    clicked(page, box, corners[2:])
     inside = page.evaluate(INSIDE, [corners[0], corners[2]])
     stage.press("Enter")
     selected(page, inside)
     stage.press("b")
-    for corner in (corners[0], corners[2]):
-        page.evaluate(CLICK, list(corner))
+    clicked(page, box, [corners[0], corners[2]])
+    selected(page, inside)
+    # The polygon from the menu, by keys.
+    page.get_by_role("button", name="More", exact=True).press("ArrowDown")
+    expect(page.get_by_role("menuitemradio", name="Polygon")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="More", exact=True)).to_be_focused()
+    for key in ("Enter", "p", "Enter"):
+        page.keyboard.press(key)
+    clicked(page, box, corners)
+    page.keyboard.press("Enter")
     selected(page, inside)
     # Escape closes the card first, then clears.
     at_rest(page)
     stage.press("ArrowLeft")
-    expect(page.locator(".map-view .tip .sentence")).to_be_visible()
+    expect(card).to_be_visible()
     stage.press("Escape")
     expect(page.locator(".map-view .tip")).to_be_hidden()
     stage.press("Escape")

@@ -13,6 +13,7 @@ from nbclient import NotebookClient
 from playwright.sync_api import Browser, Page
 
 from tests.e2e.conftest import ROOT, new_tab
+from tests.e2e.hands import draw
 
 NOTEBOOK = ROOT / "docs" / "notebooks" / "themes.ipynb"
 # What JupyterLab and VS Code do with a widget: they import its module, give it a model and listen to its messages.
@@ -35,11 +36,6 @@ async ([esm, css, state]) => {
   widget.render({ model: window.model, el: document.getElementById("output") });
 }
 """
-
-
-def cells() -> list[str]:
-    """Sources of the code cells."""
-    return [cell.source for cell in nbformat.read(NOTEBOOK, 4).cells if cell.cell_type == "code"]
 
 
 @pytest.mark.slow
@@ -73,7 +69,7 @@ def output(browser: Browser) -> Iterator[Page]:
 def test_a_lasso_on_the_map_becomes_a_theme(output: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     variables: dict[str, Any] = {}
-    run = iter(cells())
+    run = (cell.source for cell in nbformat.read(NOTEBOOK, 4).cells if cell.cell_type == "code")
     for _ in range(2):
         exec(next(run), variables)
     chart = variables["chart"]
@@ -88,15 +84,8 @@ def test_a_lasso_on_the_map_becomes_a_theme(output: Page, tmp_path: Path, monkey
     box = output.locator(".map-view .stage").bounding_box()
     assert box is not None
     corners = [(0.02, 0.12), (0.36, 0.12), (0.36, 0.92), (0.02, 0.92), (0.02, 0.2)]  # below the tools
-    path = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
-    output.mouse.move(*path[0])
-    output.mouse.down()
-    for place in path[1:]:
-        output.mouse.move(*place, steps=5)
-    output.mouse.up()
+    draw(output, box, [(x * box["width"], y * box["height"]) for x, y in corners], steps=5)
     output.wait_for_function("model.get('view').marked !== ''")
-    if folder := os.environ.get("SCREENSHOTS_OF_NOTEBOOK"):
-        output.screenshot(path=f"{folder}/notebook-map.png")
     assert 0 < len(chart.rows) < 22
     chosen = chart.selection["sentence"].tolist()
     for cell in run:

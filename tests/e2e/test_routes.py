@@ -3,13 +3,9 @@
 import json
 import re
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
 from email.message import Message
 from http.client import HTTPConnection
 from itertools import product
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,13 +13,11 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from tests.e2e.conftest import serving, wait_for
-from tests.homes import MakeHome
-from themescope.core.records.stored import Role
+from tests.e2e.conftest import PEOPLE, ROOT, App
+from tests.jobs.helpers import wait_for
 from themescope.db import tables as t
-from themescope.db.settings import Settings
+from themescope.db.records import SignInMethod
 from themescope.db.sql import now
-from themescope.db.store import Store
 from themescope.jobs.api.application import description
 from themescope.jobs.services import people
 from themescope.webapp.features import REGISTRY
@@ -39,28 +33,19 @@ from themescope.webapp.routes.middleware import (
 )
 from themescope.webapp.shared.people import cookie, new_token
 
-ROOT = Path(__file__).parents[2]
-PRINT = """
-import json
-from themescope.webapp.asgi import app
-print(json.dumps([route.path for route in app._build_starlette_app().routes]))
-"""
 Headers = dict[str, str]
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 WITH_ALL_METHODS = ("nobody", "viewer", "admin", "other origin")
 """Visitors who try every method; the others, of whom the check of sessions thinks alike, read and write."""
 STREAM = "/_stcore/stream"
-SECRET = "correct horse battery"
-PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
 SIGNED_IN = ("viewer", "labeller", "admin", "own origin")
 FOREIGN = {"other origin": FOREIGN_ORIGIN, "other host": FOREIGN_HOST}
 
 
-@pytest.fixture(scope="module")
-def routes() -> set[str]:
-    """The paths of the routes of the server. In a process of its own, because it makes Streamlit's runtime."""
-    done = subprocess.run([sys.executable, "-c", PRINT], cwd=ROOT, capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout.splitlines()[-1])) | {PUBLIC_FILES}
+@pytest.fixture
+def routes(shared: App) -> set[str]:
+    """The paths of the routes of the server."""
+    return {*json.loads((shared.home / "routes.json").read_text("utf-8")), PUBLIC_FILES}
 
 
 def test_every_route_is_in_the_document(routes: set[str]) -> None:
@@ -77,33 +62,16 @@ def is_under(route: str, path: str) -> bool:
     return route == path or (path.endswith("/") and path != "/" and route.startswith(path))
 
 
-@pytest.fixture(scope="module")
-def home(make_home: MakeHome) -> Path:
-    def fill(store: Store) -> None:
-        for name, role in PEOPLE.items():
-            people.add(store, name, role, SECRET)
-
-    return make_home(fill)
-
-
-@pytest.fixture(scope="module")
-def server(home: Path) -> Iterator[str]:
-    with serving(home, THEMESCOPE_LOGIN="always") as url:
-        yield url
-
-
 @pytest.fixture
-def visitors(home: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Headers]:
+def visitors(shared: App, monkeypatch: pytest.MonkeyPatch) -> dict[str, Headers]:
     """The headers of each kind of visitor."""
-    monkeypatch.setenv("THEMESCOPE_HOME", str(home))
-    store = Store(Settings.from_environment())
-    idle = people.sign_in(store, "ada", SECRET, "")
-    with store.writing() as w:
-        w.people.connection.execute(t.session.update().values(seen=now() - store.settings.session_idle))
-    tokens = {name: people.sign_in(store, name, SECRET, "") for name in PEOPLE}
-    out = people.sign_in(store, "ada", SECRET, "")
-    people.sign_out(store, out)
-    store.close()
+    monkeypatch.setenv("THEMESCOPE_HOME", str(shared.home))
+    with shared.store.writing() as w:
+        idle = w.sessions.open("ada", SignInMethod.PASSWORD)
+        w.people.connection.execute(t.session.update().values(seen=now() - shared.store.settings.session_idle))
+        tokens = {name: w.sessions.open(name, SignInMethod.PASSWORD) for name in PEOPLE}
+        out = w.sessions.open("ada", SignInMethod.PASSWORD)
+    people.sign_out(shared.store, out)
 
     def of(token: str, **more: str) -> Headers:
         return {"cookie": "=".join(cookie(token, secure=False)), **more}
@@ -114,7 +82,7 @@ def visitors(home: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
         "viewer": of(tokens["val"]),
         "labeller": of(tokens["lea"]),
         "admin": own,
-        "own origin": {**own, "origin": server},
+        "own origin": {**own, "origin": shared.url},
         "signed out in another tab": of(out),
         "forged cookie": {"cookie": own["cookie"][:-4] + "AAAA"},
         "guessed session": of(new_token()),
@@ -124,12 +92,16 @@ def visitors(home: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
     }
 
 
-def test_each_visitor_reaches_what_is_theirs(routes: set[str], server: str, visitors: dict[str, Headers]) -> None:
+def test_each_visitor_reaches_what_is_theirs_with_the_security_headers(
+    routes: set[str], shared: App, visitors: dict[str, Headers]
+) -> None:
     paths = {re.sub(r"\{[^}]*\}", "x", route) or "/" for route in routes - {PUBLIC_FILES, STREAM}}
     paths |= {f"/{page}" for page in REGISTRY.ids()} | {"/", "/data", "/Models/", "/favicon.png", "/unknown"}
-    paths |= {f"{PUBLIC_FILES}x.js"}
-    host, port = urlsplit(server).hostname, urlsplit(server).port
-    connection = HTTPConnection(host or "", port, timeout=60)
+    script = re.search(r'src="\.(/static/[^"]+\.js)"', ask(shared.url, "/", **visitors["admin"])[1])
+    assert script and ask(shared.url, script[1])[0] == 200
+    alike = {"/", "/_stcore/health", "/corpora", script[1], f"{PUBLIC_FILES}x.js", "/media/none.png", "/..%2f..%2fetc"}
+    paths |= alike
+    connection = connected(shared.url)
     wrong = []
     for visitor, path, method in product(visitors, sorted(paths), METHODS):
         if method not in ("GET", "POST") and visitor not in WITH_ALL_METHODS:
@@ -139,42 +111,34 @@ def test_each_visitor_reaches_what_is_theirs(routes: set[str], server: str, visi
         found = what(method, answer.status, answer.read().decode("utf-8", "replace"), answer.headers)
         if found != (expected := reach(visitor, method, path)):
             wrong.append((visitor, method, path, expected, found, answer.status))
+        secure = {key: answer.headers[key] for key in SECURITY_HEADERS}
+        if None in secure.values() or (path in alike and secure != SECURITY_HEADERS):  # others may have stricter ones
+            wrong.append((visitor, method, path, SECURITY_HEADERS, secure, answer.status))
     connection.close()
     assert wrong == []
 
 
-def ask(server: str, path: str, **headers: str) -> tuple[int, Message, str]:
-    """Send a GET request; status, headers and body of the answer."""
-    connection = HTTPConnection(urlsplit(server).hostname or "", urlsplit(server).port, timeout=60)
+def connected(server: str) -> HTTPConnection:
+    return HTTPConnection(urlsplit(server).hostname or "", urlsplit(server).port, timeout=60)
+
+
+def ask(server: str, path: str, **headers: str) -> tuple[int, str]:
+    """Send a GET request; status and body of the answer."""
+    connection = connected(server)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
     body = answer.read().decode("utf-8", "replace")
     connection.close()
-    return answer.status, answer.headers, body
+    return answer.status, body
 
 
-def test_every_response_has_the_security_headers(server: str, visitors: dict[str, Headers]) -> None:
-    own = visitors["admin"]
-    status, headers, page = ask(server, "/", **own)
-    script = re.search(r'src="\.(/static/[^"]+\.js)"', page)
-    assert status == 200 and script
-    answers: dict[str, tuple[int, Message]] = {"/": (status, headers)}
-    for path in (script[1], "/_stcore/health", "/corpora", "/static/none.js", "/media/none.png", "/..%2f..%2fetc"):
-        answers[path] = ask(server, path, **own)[:2]
-    answers["foreign"] = ask(server, "/", **visitors["other host"])[:2]
-    assert answers[script[1]][0] == 200 and answers["foreign"][0] == 403
-    for name, (status, headers) in answers.items():
-        assert {key: headers[key] for key in SECURITY_HEADERS} == SECURITY_HEADERS, (name, status)
+def test_probes_are_answered_under_every_host_name(shared: App) -> None:
+    assert ask(shared.url, "/healthz", host="web1") == (200, "ok")
+    wait_for(lambda: ask(shared.url, "/readyz", host="web1") == (200, '{"store":"ok"}'))
 
 
-def test_probes_are_answered_under_every_host_name(server: str) -> None:
-    assert ask(server, "/healthz", host="web1")[::2] == (200, "ok")
-    wait_for(lambda: ask(server, "/readyz", host="web1")[::2] == (200, '{"store":"ok"}'), 60, "the migration")
-
-
-def test_no_cookie_opens_the_api(server: str, visitors: dict[str, Headers]) -> None:
-    host, port = urlsplit(server).hostname, urlsplit(server).port
-    connection = HTTPConnection(host or "", port, timeout=60)
+def test_no_cookie_opens_the_api(shared: App, visitors: dict[str, Headers]) -> None:
+    connection = connected(shared.url)
     operations = [(method.upper(), path) for path, found in description()["paths"].items() for method in found]
     statuses: dict[str, set[int]] = {visitor: set() for visitor in visitors}
     for visitor, (method, path) in product(visitors, operations):
@@ -187,8 +151,8 @@ def test_no_cookie_opens_the_api(server: str, visitors: dict[str, Headers]) -> N
     assert statuses == {visitor: {403 if visitor in FOREIGN else 401} for visitor in visitors}
 
 
-def test_only_signed_in_visitors_open_a_websocket(server: str, visitors: dict[str, Headers]) -> None:
-    opened = [visitor for visitor, headers in visitors.items() if opens_websocket(server, headers)]
+def test_only_signed_in_visitors_open_a_websocket(shared: App, visitors: dict[str, Headers]) -> None:
+    opened = [visitor for visitor, headers in visitors.items() if opens_websocket(shared.url, headers)]
     assert opened == [*SIGNED_IN]
 
 

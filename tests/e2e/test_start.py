@@ -12,8 +12,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests import environments
-from tests.e2e.conftest import ROOT, answers, environment_for, stop, wait_for
+from tests.e2e.conftest import ROOT, answers, environment_for, stop
 from tests.e2e.hands import open_page, turn_to, using
+from tests.jobs.helpers import wait_for
 from tests.servers import free_port
 from themescope.webapp.shared.pages import PLACES
 
@@ -44,24 +45,19 @@ def test_one_command_starts_web_worker_and_demo_and_stops_them(
     assert answers(url)
     assert str(tmp_path / "home") in said
     children = everything.children(recursive=True)
-    wait_for(lambda: any("worker" in " ".join(c.cmdline()) for c in children if c.is_running()), 60, "the worker")
-    with using(tab, url):
-        the_demo_appears(tab, url)
+    wait_for(lambda: any("worker" in " ".join(c.cmdline()) for c in children if c.is_running()))
+    with using(tab, url):  # the first visitor comes by a link to a page, and in the midst of the demo's jobs
+        open_page(tab, f"{url}/jobs", "Jobs")
+        sidebar = tab.get_by_test_id("stSidebar")
+        for place in PLACES[:-1]:
+            expect(sidebar.get_by_role("link", name=place.title, exact=True)).to_be_visible()
+        turn_to(tab, "Home")
+        expect(tab.locator(".st-key-jobs_tray").get_by_text(re.compile(r"^\d+ jobs?"))).to_be_visible()
+        expect(tab.get_by_role("link", name="Open the demo")).to_be_visible()
+        expect(tab.get_by_test_id("stMain").get_by_text(re.compile(r"^(9\d|10\d) texts, "))).to_be_visible()
+        turn_to(tab, "Texts")
+        expect(tab.locator(".reader nav button").first).to_be_visible()
     everything.send_signal(signal.SIGTERM)
     assert everything.wait(60) == 0  # five seconds, and what a loaded machine adds
     assert "Traceback" not in said + everything.stdout.read()
     assert not psutil.wait_procs(children, timeout=30)[1]
-
-
-def the_demo_appears(page: Page, url: str) -> None:
-    """To the first visitor, who comes by a link to a page, and in the midst of the demo's jobs."""
-    open_page(page, f"{url}/jobs", "Jobs")
-    sidebar = page.get_by_test_id("stSidebar")
-    for place in PLACES[:-1]:
-        expect(sidebar.get_by_role("link", name=place.title, exact=True)).to_be_visible()
-    turn_to(page, "Home")
-    expect(page.locator(".st-key-jobs_tray").get_by_text(re.compile(r"^\d+ jobs?"))).to_be_visible()
-    expect(page.get_by_role("link", name="Open the demo")).to_be_visible()
-    expect(page.get_by_test_id("stMain").get_by_text(re.compile(r"^(9\d|10\d) texts, "))).to_be_visible()
-    turn_to(page, "Texts")
-    expect(page.locator(".reader nav button").first).to_be_visible()

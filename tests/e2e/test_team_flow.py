@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.db.texts import add_corpus
-from tests.e2e.conftest import App
-from tests.e2e.hands import LATENCY, at_rest, choose, open_page
+from tests.db.texts import article
+from tests.e2e.conftest import App, add_texts
+from tests.e2e.hands import LATENCY, at_rest, choose, name_is, open_page
 from tests.e2e.test_keyboard_flows import tab_to
-from tests.e2e.test_relabel_flow import name_is
 from themescope.core.labelling.task_items import DistributionPlan
-from themescope.core.records.stored import CorpusRecord
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import ItemRecord, ItemState, NewLabelling, TaskRecord
 from themescope.db.store import Store
@@ -22,13 +20,7 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.samples import SampleForm
 
 CORPUS, TASK = "Team towns", "Team pilot"
-ITEMS = 2
-
-
-@pytest.fixture(scope="module")
-def corpus(app: App) -> CorpusRecord:
-    """Two articles of twelve sentences in three sections."""
-    return add_corpus(app.store, CORPUS, ITEMS)
+ARTICLES, UNITS = 2, 12
 
 
 def items(app: App, person: str) -> list[ItemRecord]:
@@ -60,20 +52,20 @@ def make_task(page: Page) -> None:
     page.get_by_text("More", exact=True).click()
     choose(page, "Which units", "All units")
     page.get_by_role("button", name="Create task", exact=True).click()
-    expect(page.get_by_text(f"0 of {12 * ITEMS} units").first).to_be_visible()
+    expect(page.get_by_text(f"0 of {UNITS} units").first).to_be_visible()
 
 
 def done_is(page: Page, done: int) -> None:
-    expect(page.locator(".unit .count")).to_have_text(f"{done} of {12 * ITEMS}")
+    expect(page.locator(".unit .count")).to_have_text(f"{done} of {UNITS}")
     expect(page.locator(".unit .text")).to_be_visible()
 
 
-def test_a_task_of_two_people_ends_in_a_gold_labelling(
-    page: Page, other_page: Page, app: App, corpus: CorpusRecord
-) -> None:
+def test_a_task_of_two_people_ends_in_a_gold_labelling(page: Page, other_page: Page, app: App) -> None:
+    with app.store.writing() as w:
+        add_texts(w, CORPUS, [article(f"Town {number}", paragraphs=1) for number in range(ARTICLES)])
     tasks_of(page, app, "Ada")
     make_task(page)
-    assert [item.state for item in items(app, "Ada")] == [ItemState.OPEN] * ITEMS
+    assert [item.state for item in items(app, "Ada")] == [ItemState.OPEN] * ARTICLES
     by_clicks(page, app)
     tasks_of(other_page, app, "Ben")
     by_keys(other_page, app)
@@ -85,13 +77,13 @@ def by_clicks(page: Page, app: App) -> None:
     page.get_by_role("button", name="Start").click()
     done_is(page, 0)
     page.locator(".unit li button").nth(1).click()
-    for done in range(1, 12 * ITEMS):
+    for done in range(1, UNITS):
         done_is(page, done)
         page.locator(".unit li button[aria-pressed=true]").click()
     expect(page.get_by_text("All units here are done.")).to_be_visible()
-    assert [item.state for item in items(app, "Ada")] == [ItemState.DONE] * ITEMS
+    assert [item.state for item in items(app, "Ada")] == [ItemState.DONE] * ARTICLES
     page.get_by_role("link", name="Tasks").last.click()
-    expect(page.get_by_text(f"{12 * ITEMS} of {12 * ITEMS} units").first).to_be_visible()
+    expect(page.get_by_text(f"{UNITS} of {UNITS} units").first).to_be_visible()
 
 
 def by_keys(page: Page, app: App) -> None:
@@ -99,22 +91,18 @@ def by_keys(page: Page, app: App) -> None:
     page.keyboard.press("Enter")
     done_is(page, 0)
     page.keyboard.press("3")
-    for done in range(1, 12 * ITEMS):
+    for done in range(1, UNITS):
         done_is(page, done)
         page.keyboard.press("Enter")
     expect(page.get_by_text("All units here are done.")).to_be_visible()
-    assert [item.state for item in items(app, "Ben")] == [ItemState.DONE] * ITEMS
+    assert [item.state for item in items(app, "Ben")] == [ItemState.DONE] * ARTICLES
 
 
-def agreement(page: Page, app: App) -> None:
+def adjudicate(page: Page, app: App) -> None:
     query = {"corpus": CORPUS, "agreement_scope": f"Task: {TASK}"}
     open_page(page, f"{app.url}/agreement?{urlencode(query)}", "Agreement")
     expect(page.get_by_text("Disagreements (1)")).to_be_visible()
     at_rest(page)
-
-
-def adjudicate(page: Page, app: App) -> None:
-    agreement(page, app)
     tab_to(page, "Settle them")
     page.keyboard.press("Enter")
     expect(page.locator(".unit .text")).to_be_visible()
@@ -124,7 +112,7 @@ def adjudicate(page: Page, app: App) -> None:
         made = r.labellings.by_name(f"{TASK} gold")
         state = r.labellings.snapshot(made.id).partition
     assert made.origin["open"] == 1 and sorted(made.origin["of"]) == [f"{TASK} · Ada", f"{TASK} · Ben"]
-    assert not state.uncertain.any() and len(state.ids) == ITEMS * 12
+    assert not state.uncertain.any() and len(state.ids) == UNITS
 
 
 # --- keys and what is shown -------------------------------------------------------------------------------------------
@@ -136,22 +124,19 @@ SHOWN = """() => {
     }
     return "";
 }"""
-UNITS, EVERY_MS = 60, 200
+EVERY_MS = 200
 
 
-def one_sentence_items(store: Store, corpus_name: str, people: tuple[str, ...], n: int) -> TaskRecord:
+def one_sentence_items(store: Store, corpus_name: str, n: int) -> TaskRecord:
     """A task of sentences "Shown 1.", "Shown 2.", …, by a codebook of three codes."""
     with store.writing() as w:
-        corpus = w.corpora.create(corpus_name, "en")
         paragraphs = tuple(Paragraph("", (f"Shown {place + 1}.",)) for place in range(n))
-        w.corpora.add_articles(corpus.id, [Article("list", (Section("", 1, paragraphs),))])
-        w.corpora.finish(corpus.id, {"readers": ["table"]})
-        ids = w.corpora.sentence_ids(corpus.id)
+        corpus, ids = add_texts(w, corpus_name, [Article("list", (Section("", 1, paragraphs),))], readers=["table"])
     names = dict(enumerate(("One", "Two", "Three")))
     begin = starts.from_labels(ids[:3], np.arange(3), names, {"from": "table"})
-    codes = starts.begin(store, NewLabelling(corpus.id, f"{corpus_name} codes", people[0]), begin)
+    codes = starts.begin(store, NewLabelling(corpus, f"{corpus_name} codes", "Kim"), begin)
     form = tasks.TaskForm(
-        corpus.id, f"{corpus_name} task", people[0], (), DistributionPlan(people, 0.0), longest=1, blind=True,
+        corpus, f"{corpus_name} task", "Kim", (), DistributionPlan(("Kim",), 0.0), longest=1, blind=True,
         start=tasks.START_CLUSTERS, start_id=codes.id, sample=SampleForm(n),
     )  # fmt: skip
     return tasks.make(store, form)
@@ -188,29 +173,18 @@ def coded(app: App, person: str, corpus: str) -> dict[str, str]:
     return {texts[id]: str(n) for id, n in zip(state.ids.tolist(), state.numbers.tolist(), strict=True) if n > 0}
 
 
-@pytest.mark.parametrize("latency_ms", [0, pytest.param(300, marks=pytest.mark.slow)])
-def test_every_key_codes_the_unit_that_is_shown(page: Page, app: App, latency_ms: int) -> None:
+@pytest.mark.parametrize(("latency_ms", "units"), [(0, 30), pytest.param(300, 60, marks=pytest.mark.slow)])
+def test_every_key_codes_the_unit_that_is_shown(
+    page: Page, other_page: Page, app: App, latency_ms: int, units: int
+) -> None:
+    """A second tab is told what the first one did, and writes only what it shows then."""
     corpus = f"Shown {latency_ms}"
-    task = one_sentence_items(app.store, corpus, ("Kim",), UNITS)
-    open_task(page, app, corpus, "Kim")
-    page.evaluate(LATENCY, latency_ms)
-    type_keys(page, UNITS)
-    expect(page.get_by_text("All units here are done.")).to_be_visible()
-    found = coded(app, "Kim", corpus)
-    assert found == {f"Shown {n}.": right_key(f"Shown {n}.") for n in range(1, UNITS + 1)}
-    with app.store.reading() as r:
-        assert {item.state for item in r.tasks.items(task.id, "Kim")} == {ItemState.DONE}
-
-
-def test_two_tabs_never_overwrite_each_other(page: Page, other_page: Page, app: App) -> None:
-    """The second tab is told what the first one did, and writes only what it shows then."""
-    corpus = "Shown twice"
-    one_sentence_items(app.store, corpus, ("Kim",), 6)
+    task = one_sentence_items(app.store, corpus, units)
     for tab in (page, other_page):
         open_task(tab, app, corpus, "Kim")
-    type_keys(page, 2)
-    before = coded(app, "Kim", corpus)
-    first = other_page.evaluate(SHOWN)
+    page.evaluate(LATENCY, latency_ms)
+    type_keys(page, units - 4)
+    before, first = coded(app, "Kim", corpus), other_page.evaluate(SHOWN)
     wrong = str(int(right_key(first)) % 3 + 1)
     other_page.keyboard.press(wrong)
     expect(other_page.locator(".unit .conflict")).to_contain_text(f"“{first}” was changed by you, elsewhere")
@@ -222,7 +196,11 @@ def test_two_tabs_never_overwrite_each_other(page: Page, other_page: Page, app: 
     expect(other_page.locator(".unit[data-waiting='0']")).to_have_count(1)
     assert coded(app, "Kim", corpus) == {**before, first: wrong}
     type_keys(other_page, 4)
-    assert len(coded(app, "Kim", corpus)) == 6
+    expect(other_page.get_by_text("All units here are done.")).to_be_visible()
+    shown = [f"Shown {n}." for n in range(1, units + 1)]
+    assert coded(app, "Kim", corpus) == {text: right_key(text) for text in shown} | {first: wrong}
+    with app.store.reading() as r:
+        assert {item.state for item in r.tasks.items(task.id, "Kim")} == {ItemState.DONE}
 
 
 def settled(page: Page, done: int, n: int) -> str:
@@ -234,7 +212,7 @@ def settled(page: Page, done: int, n: int) -> str:
 
 def test_every_action_has_a_key(page: Page, app: App) -> None:
     corpus, n = "Shown by keys", 6
-    one_sentence_items(app.store, corpus, ("Kim",), n)
+    one_sentence_items(app.store, corpus, n)
     open_task(page, app, corpus, "Kim")
     first = settled(page, 0, n)
     page.keyboard.press("1")

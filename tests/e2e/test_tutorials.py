@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.e2e.conftest import ROOT, environment_for, serving, start, stop, wait_for
+from tests.e2e.conftest import ROOT, environment_for, serving, start, stop
 from tests.e2e.hands import open_page, using
 from tests.e2e.tutorials import Reader, form_of, steps
+from tests.jobs.helpers import wait_for
 from themescope.core.records.stored import JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
@@ -48,7 +49,7 @@ def demonstrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             [sys.executable, "-m", "themescope.jobs.cli", "worker", "--no-warm-up"], environment_for(home), home
         )
         try:
-            wait_for(lambda: is_ready(store), DEMO_S, "the demo")
+            wait_for(lambda: is_ready(store), DEMO_S)
             yield url
         finally:
             stop(worker)

@@ -14,7 +14,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.hands import TRIES, at_rest, choose, menu, shown, turn_to
+from tests.e2e.hands import TRIES, at_rest, choose, name_is, shown, turn_to
 
 JOBS_MS = 120_000
 """Time for the jobs that a tutorial waits for."""
@@ -116,12 +116,9 @@ class Reader:
                 return
         raise AssertionError(f"“{label}” does not keep “{text}”.")
 
-    def enter_in_menu(self, text: str, label: str) -> None:
-        """Fill a box of the menu of the person in."""
-        with menu(self.page) as opened:
-            opened.get_by_role("textbox", name=label).fill(text)
-            opened.get_by_role("textbox", name=label).press("Enter")
-            expect(self.page.locator(".st-key-frame-menu")).to_contain_text(text)
+    def enter_name(self, person: str) -> None:
+        """Enter the name of the person in the menu."""
+        name_is(self.page, person)
 
     def choose(self, option: str, label: str) -> None:
         """Choose from a list."""
@@ -150,19 +147,9 @@ class Reader:
             box.press("Enter")
         box.press("Escape")
 
-    def turn_on(self, label: str) -> None:
-        """Turn a switch on."""
-        self.page.get_by_test_id("stCheckbox").filter(has_text=label).locator("label").first.click()
-
     def press(self, key: str) -> None:
         """Press a key, as one does in the page."""
         self.page.keyboard.press(key.lower())
-
-    def type(self, text: str) -> None:
-        """Type where the focus is, and confirm."""
-        at_rest(self.page)
-        self.page.keyboard.type(text)
-        self.page.keyboard.press("Enter")
 
     def label_all(self, end: str) -> None:
         """Give each answer that is shown the code that it is about, by keys."""
@@ -180,10 +167,6 @@ class Reader:
     def sees(self, text: str) -> None:
         """Expect a text."""
         expect(self.page.get_by_text(text).locator("visible=true").first).to_be_visible()
-
-    def waits_for(self, text: str) -> None:
-        """Wait for a text that jobs bring."""
-        expect(self.page.get_by_text(text).locator("visible=true").first).to_be_visible(timeout=JOBS_MS)
 
     def waits_for_header(self, text: str) -> None:
         """Wait for a text in the header, which tells the state of jobs every two seconds."""
@@ -235,18 +218,15 @@ FORMS: tuple[tuple[str, Callable[..., None]], ...] = (
     (r"Click the unit at place (\d+)\.", Reader.click_unit),
     (r"Choose \*\*(.+?)\*\* in the menu ⋯\.", Reader.choose_in_menu),
     (r"Enter `(.+?)` in \*\*(.+?)\*\*\.", Reader.enter),
-    (r"Enter `(.+?)` in \*\*(.+?)\*\*, in the menu at the right of the header\.", Reader.enter_in_menu),
+    (r"Enter `(.+?)` in \*\*Your name\*\*, in the menu at the right of the header\.", Reader.enter_name),
     (r"Choose `(.+?)` under \*\*(.+?)\*\*\.", Reader.choose),
     (r"Choose \*\*(.+?)\*\* under \*\*(.+?)\*\*\.", Reader.choose_segment),
     (r"Choose the file `(.+?)` under \*\*(.+?)\*\*\.", Reader.choose_file),
     (r"Add `(.+?)` and `(.+?)` under \*\*(.+?)\*\*\.", Reader.add_two),
-    (r"Turn on \*\*(.+?)\*\*\.", Reader.turn_on),
     (r"Press `(\w)`\.", Reader.press),
-    (r"Type `(.+?)`\.", Reader.type),
     (r"Label every answer until the page shows “(.+?)”\.", Reader.label_all),
     (r"!\[(.+)\]\((images/[\w-]+\.png)\)", Reader.picture),
-    (r"The page shows “(.+?)”\.", Reader.sees),
-    (r"Wait until the page shows “(.+?)”\.", Reader.waits_for),
+    (r"(?:The page shows|Wait until the page shows) “(.+?)”\.", Reader.sees),
     (r"Wait until the header shows “(.+?)”\.", Reader.waits_for_header),
     (r"Go to the window of your colleague\.", Reader.to_colleague),
     (r"Go back to your own window\.", Reader.back),
