@@ -61,6 +61,14 @@ def check(first: Partition, partition: Partition) -> None:
         assert sum(totals[n] for n in tops) == (partition.numbers >= 0).sum()
 
 
+def check_difference(one: Partition, other: Partition) -> None:
+    """The difference of two states leads from one to the other and back, and is empty where they are equal."""
+    there = changes.difference(one, other)
+    assert bool(there) == (one.to_bytes() != other.to_bytes())
+    assert changes.apply(one, there).to_bytes() == other.to_bytes()
+    assert changes.apply(other, there.inverse()).to_bytes() == one.to_bytes()
+
+
 Choose = Callable[[Partition, int], op.Operation]
 some = st.lists(st.sampled_from(IDS.tolist()), max_size=8, unique=True).map(lambda ids: np.array(ids, dtype=np.int64))
 text = st.text(max_size=12)
@@ -160,8 +168,9 @@ class LabellingSession:
         self.change_sets: list[changes.ChangeSet] = []
 
     def enter(self, kind: changes.Kind, change_set: changes.ChangeSet, target: int | None = None) -> None:
-        self.state = changes.apply(self.state, change_set)
+        before, self.state = self.state, changes.apply(self.state, change_set)
         check(self.first, self.state)
+        check_difference(before, self.state)
         self.issued = max([self.issued, *change_set.created()])
         self.steps.append(changes.Step(len(self.steps) + 1, kind, "", "", "ada", NOW, target))
         self.change_sets.append(change_set)
@@ -201,12 +210,8 @@ class LabellingSession:
         """The log leads from the start to the end and back: step by step, at once, and by undoing and redoing."""
         assert changes.replay(self.first, self.change_sets).to_bytes() == self.state.to_bytes()
         assert changes.rewind(self.state, self.change_sets).to_bytes() == self.first.to_bytes()
+        check_difference(self.first, self.state)
         at_end, count = self.state.to_bytes(), 0
-        there = changes.difference(self.first, self.state)
-        assert changes.apply(self.first, there).to_bytes() == at_end and bool(there) == (
-            self.first.to_bytes() != at_end
-        )
-        assert changes.apply(self.state, there.inverse()).to_bytes() == self.first.to_bytes()
         while self.undo():
             count += 1
         assert self.state.to_bytes() == self.first.to_bytes()
@@ -215,7 +220,7 @@ class LabellingSession:
         assert self.state.to_bytes() == at_end
 
 
-@settings(max_examples=60)
+@settings(max_examples=150)
 @given(st.booleans(), st.lists(st.one_of(intentions, st.sampled_from(["undo", "redo"])), max_size=14))
 def test_any_sequence_of_operations_and_undos_leaves_a_partition(levels: bool, actions: list[Choose | str]) -> None:
     session = LabellingSession(with_levels() if levels else made())
