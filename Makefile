@@ -86,7 +86,7 @@ screenshots: $(VENV)/installed-test services ## Follow the tutorials in a browse
 	@SCREENSHOTS=docs/tutorials/images $(BIN)/python -m pytest -m 'slow or not slow' tests/e2e/test_tutorials.py
 
 tutorials: $(VENV)/installed-test services ## Follow the tutorials and the long flows in a browser: after a change of pages that they use, before a release
-	@$(BIN)/python -m pytest -m 'slow or not slow' $(addprefix tests/e2e/test_,tutorials.py relabel_flow.py codebook_flow.py cluster_flow.py)
+	@$(BIN)/python -m pytest -m 'slow or not slow' $(addprefix tests/e2e/test_,tutorials.py relabel_flow.py codebook_flow.py)
 
 services: ## Install what the tests start themselves: Chromium, PostgreSQL, nginx, node (Debian, Ubuntu)
 	@missing=""; \

@@ -1,4 +1,7 @@
-"""Two people correct the clusters of one article in a real browser; nothing is lost, and everything comes back."""
+"""Two people correct the clusters of one article in a real browser; nothing is lost, and everything comes back.
+
+Dividing a code and grouping it are done by keyboard only.
+"""
 
 import re
 from pathlib import Path
@@ -8,13 +11,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import PAYLOAD, App
-from tests.e2e.hands import at_rest, menu, open_page, turn_to
+from tests.e2e.conftest import PAYLOAD, App, add_texts
+from tests.e2e.hands import at_rest, name_is, open_page, said, turn_to
+from tests.e2e.test_keyboard_flows import FOCUSED, tab_to
 from themescope.core.labelling.partition import Partition
-from themescope.core.records.stored import Sharing
 from themescope.core.types import Article, BenchmarkItem, Ids, Paragraph, Section
-from themescope.db.records import NewLabelling, VectorBlock
-from themescope.jobs.services.labelling import starts
+from themescope.db.records import VectorBlock
 
 CORPUS, NAME = "Hamlets", "Hamlets, put right"
 THEMES = ("kings and wars", "rain and snow", "banks and trade")
@@ -38,14 +40,11 @@ def sentences(app: App) -> Ids:
     random = np.random.default_rng(0)
     places = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)]) + random.normal(scale=0.04, size=(3 * SIZE, 2))
     with app.store.writing() as w:
-        corpus = w.corpora.create(CORPUS, "en")
-        w.corpora.add_articles(corpus.id, [Article(PAYLOAD, sections)])
-        w.corpora.finish(corpus.id, {})
-        (article,) = w.corpora.articles(corpus.id)
-        ids = np.array([s.id for s in w.corpora.sentences(article.id)], dtype=np.int64)
+        corpus, ids = add_texts(w, CORPUS, [Article(PAYLOAD, sections)])
+        (article,) = w.corpora.articles(corpus)
         model = w.models.add(name="places", method="mean-vectors", config={}, seed=0, digest="places", artifact="-")
         w.embeddings.add(model.id, [VectorBlock(article.id, places.astype(np.float32))])
-        benchmark = w.benchmarks.add(corpus.id, "hamlets", {}, "hamlets", {}, [BenchmarkItem(article.id, ids, truth)])
+        benchmark = w.benchmarks.add(corpus, "hamlets", {}, "hamlets", {}, [BenchmarkItem(article.id, ids, truth)])
         w.runs.add(
             kind="clustering",
             digest="hamlets",
@@ -63,16 +62,10 @@ def state(app: App) -> Partition:
         return r.labellings.snapshot(r.labellings.by_name(NAME).id).partition
 
 
-def steps(app: App) -> list[tuple[str, str, str]]:
+def steps(app: App) -> list[tuple[str, str, str, str]]:
     with app.store.reading() as r:
-        return [(s.person, s.kind.value, s.summary) for s in r.label_steps.list(r.labellings.by_name(NAME).id)]
-
-
-def name_is(page: Page, person: str) -> None:
-    with menu(page) as opened:
-        opened.get_by_role("textbox", name="Your name").fill(person)
-        opened.get_by_role("textbox", name="Your name").press("Enter")
-        expect(page.locator(".st-key-frame-menu")).to_contain_text(person)
+        found = r.label_steps.list(r.labellings.by_name(NAME).id)
+    return [(step.operation, step.kind.value, step.person, step.summary) for step in found]
 
 
 def enter(page: Page, app: App, person: str) -> None:
@@ -82,10 +75,6 @@ def enter(page: Page, app: App, person: str) -> None:
     page.get_by_role("button", name="Back to Sort").click()
     expect(page.locator(".panes .unit").first).to_be_visible()
     at_rest(page)
-
-
-def said(page: Page, words: str | re.Pattern[str]) -> None:
-    expect(page.locator(".coding_bar .status")).to_contain_text(words)
 
 
 def open_code(page: Page, number: int) -> None:
@@ -128,12 +117,7 @@ def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, 
     page.keyboard.press(str(rain))  # at once: a key finds what was done before it
     said(page, "3 units →")
     assert state(app).numbers[start.rows(sentences[misplaced])].tolist() == [rain] * 3
-    open_code(page, rain)
-    page.keyboard.press("Alt+g")
-    divide = page.get_by_role("button", name="Divide into 2 codes")
-    expect(divide).to_be_visible()
-    divide.click()
-    said(page, "in 2 codes")
+    divide_by_keys(page, state(app).clusters[rain].name)
     expect(page.locator(".panes .cluster")).to_have_count(5)
     new, kept = (page.locator(".panes .cluster").nth(place) for place in (3, 0))
     new.drag_to(kept)
@@ -145,25 +129,60 @@ def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, 
     page.keyboard.type("Weather :smile:", delay=5)
     page.keyboard.press("Enter")
     said(page, "is now Weather")
+    group_by_keys(page)
     busy(page)
     done = state(app)
-    assert len(steps(app)) == 5
-    for _ in range(5):
+    names = {cluster.name: number for number, cluster in done.clusters.items()}
+    assert done.clusters[names["Weather :smile:"]].parent == names["Nature"]
+    kinds = ["assign", "re-cluster", "merge", "rename", "group", "uncertain"]
+    assert [operation for operation, *_ in steps(app)] == kinds
+    for _ in kinds:
         page.keyboard.press("u")
     expect(page.locator(".coding_bar [data-action=undo]")).to_be_hidden()
     assert state(app).to_bytes() == start.to_bytes()
     enter(page, app, "Ada")  # a reload: a new session
-    for _ in range(5):
+    for _ in kinds:
         page.keyboard.press("y")
     expect(page.locator(".coding_bar [data-action=redo]")).to_be_hidden()
     said(page, "redo: 1 unit marked uncertain")
     assert state(app).to_bytes() == done.to_bytes()
-    assert [kind for _, kind, _ in steps(app)] == ["do"] * 5 + ["undo"] * 5 + ["redo"] * 5
+    assert [kind for _, kind, *_ in steps(app)] == ["do"] * 6 + ["undo"] * 6 + ["redo"] * 6
     conflict(page, other_page, app)
     out_and_in(page, app)
     expect(other_page.get_by_text("This coding or its project was deleted")).to_be_visible()
     assert page.evaluate("window.pwned") is None
     assert page.locator("main img[src=x]").count() == 0
+
+
+def divide_by_keys(page: Page, name: str) -> None:
+    at_rest(page)
+    tab_to(page, page.locator(".panes .cluster[aria-selected=true]").get_attribute("aria-label") or "")
+    for _ in range(4):
+        if page.evaluate(FOCUSED).startswith(name):
+            break
+        page.keyboard.press("ArrowUp")
+    expect(page.locator(".panes h2")).to_have_text(name, ignore_case=True)
+    page.keyboard.press("Alt+g")
+    expect(page.get_by_role("button", name="Divide into 2 codes")).to_be_visible()
+    at_rest(page)
+    tab_to(page, "Divide into 2 codes")
+    page.keyboard.press("Enter")
+    said(page, "in 2 codes")
+
+
+def group_by_keys(page: Page) -> None:
+    page.keyboard.press("Alt+s")
+    expect(page.get_by_role("textbox", name="Name of the theme")).to_be_visible()
+    at_rest(page)
+    tab_to(page, "Name of the theme")
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("Nature", delay=5)
+    page.keyboard.press("Tab")
+    at_rest(page)
+    tab_to(page, "Group codes")
+    page.keyboard.press("Enter")
+    said(page, "grouped as Nature")
+    expect(page.locator(".panes .cluster[aria-level='2']")).to_have_count(1)
 
 
 def busy(page: Page) -> None:
@@ -173,11 +192,7 @@ def busy(page: Page) -> None:
     page.evaluate(f"() => {{ setTimeout(() => {{ {wait} }}, 20); }}")
     page.keyboard.press("x")
     said(page, "1 unit marked uncertain")
-    typed_on(page)
-
-
-def typed_on(page: Page) -> None:
-    """A name stays while it is typed, though the page is drawn anew meanwhile; none of its letters is a shortcut."""
+    # A name stays while it is typed, though the page is drawn anew meanwhile; none of its letters is a shortcut.
     page.keyboard.press("ArrowDown")  # of which the server is told a moment later
     page.keyboard.press("F2")
     page.keyboard.type("nexus", delay=60)
@@ -214,43 +229,19 @@ def conflict(page: Page, second: Page, app: App) -> None:
     expect(second.get_by_text("Show 1 new change")).to_be_visible()
 
 
-def beside(app: App) -> None:
-    """Ben's own labelling of the same article, by its sections."""
-    with app.store.reading() as r:
-        known = r.labellings.by_name(NAME)
-    new = NewLabelling(known.corpus_id, "Ben's", "Ben", Sharing.OWN, False, known.article_id)
-    starts.begin(app.store, new, starts.from_sections)
-
-
 def out_and_in(page: Page, app: App) -> None:
-    """History, agreement; export, delete and import: the same labelling with the same steps."""
+    """History; export, delete and import: the same labelling with the same steps."""
     menu_of_coding(page, "History")
-    expect(page.get_by_text("Showing 17 of 17 steps")).to_be_visible()
+    expect(page.get_by_text("Showing 20 of 20 steps")).to_be_visible()
     menu_of_coding(page, "Files")
     page.get_by_role("link", name="Report and files").last.click()
     with page.expect_download() as download:
         page.get_by_test_id("stDownloadButton").filter(has_text="Whole coding").get_by_role("button").click()
     text = Path(download.value.path()).read_text(encoding="utf-8")
     before, log = state(app), steps(app)
-    beside(app)
-    turn_to(page, "Agreement")
-    expect(page.get_by_text("Left out: Ben's (nobody coded a unit in it)")).to_be_visible()
-    at_rest(page)
-    page.get_by_role("button", name="Options").click()
-    box = page.get_by_role("combobox", name="Codings")
-    box.fill("Ben's")
-    box.press("Enter")
-    box.blur()  # an open list hides everything else from assistive technology
-    expect(page.get_by_text("Left out:")).to_have_count(0)
-    at_rest(page)
-    page.get_by_role("radio", name="All units").click()
-    page.keyboard.press("Escape")
-    page.get_by_text("Pairs of codings").click()
-    expect(page.get_by_text("on the diagonal")).to_be_visible()
     with app.store.writing() as w:
         w.labellings.purge(w.labellings.by_name(NAME).id, "Ada")
     turn_to(page, "Code")
-    menu_of_coding(page, "Files")
     page.get_by_role("link", name="Import codes").last.click()
     expect(page.get_by_role("heading", name="Import", exact=True, level=1)).to_be_visible()
     at_rest(page)  # what asks for an upload just as the script begins is not answered
