@@ -386,13 +386,6 @@ def labellings(store: Store) -> list[LabellingRecord]:
 # --- topics of BERTopic (docs/other-tools.md makes them with the package) ---------------------------------------------
 
 TOPICS = ("Rivers flood.", "Streams run.", "An orchestra plays.", "Nothing fits.")
-FRAME = """\
-Document,Topic,Name,Representation,Representative_document
-Rivers flood.,0,0_river_flood,"['river']",True
-Streams run.,0,0_river_flood,"['river']",False
-An orchestra plays.,12,12_play_,"['play']",True
-Nothing fits.,-1,-1_nothing,"[]",False
-"""
 
 
 def saved_model(folder: Path, **changes: object) -> Path:
@@ -403,8 +396,7 @@ def saved_model(folder: Path, **changes: object) -> Path:
 
 
 def test_topics_of_a_table_of_documents_and_of_a_saved_model(sqlite_store: Store, tmp_path: Path) -> None:
-    corpus, file = corpus_of(sqlite_store, *TOPICS), tmp_path / "documents.csv"
-    file.write_text(FRAME, "utf-8")
+    corpus, file = corpus_of(sqlite_store, *TOPICS), EXPORTS / "bertopic" / "documents.csv"
     assert files.is_saved(saved_model(tmp_path))
     for sheet in (files.as_labels(read_sheet(file)), files.saved_labels(sqlite_store, corpus, None, tmp_path)):
         found = only_plan(sqlite_store, corpus, None, sheet, tables.likely_columns(sheet))
