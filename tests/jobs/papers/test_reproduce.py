@@ -1,7 +1,6 @@
 """The tables of a paper, from the declaration to the file: computed once, interrupted, resumed, from own files."""
 
 import csv
-import dataclasses
 import json
 import lzma
 import os
@@ -394,15 +393,15 @@ def _cut(table: ResultTable) -> ResultTable:
     rows = tuple(row for row in table.rows if row.id in KEPT[table.id])
     ids = {row.id for row in rows}
     claims = tuple(claim for claim in table.claims if {claim.first, claim.second} <= ids)
-    return dataclasses.replace(table, rows=rows, claims=claims)
+    return replace(table, rows=rows, claims=claims)
 
 
 def _only(table: ResultTable, *rows: str) -> ResultTable:
-    return dataclasses.replace(table, rows=tuple(table.row(row) for row in rows), claims=())
+    return replace(table, rows=tuple(table.row(row) for row in rows), claims=())
 
 
 _TABLES = {table.id: table for table in SJH17.tables}
-CUT: Paper = dataclasses.replace(
+CUT: Paper = replace(
     SJH17,
     tables=(
         _only(_TABLES["1"], "billsum"),
