@@ -7,6 +7,7 @@ they write has names of its own, and each begins in a tab that has forgotten wha
 import os
 import shutil
 import signal
+import ssl
 import sys
 import urllib.request
 from collections.abc import Iterator
@@ -110,10 +111,10 @@ def stop(process: psutil.Popen) -> None:
         process.wait(10)
 
 
-def answers(url: str) -> bool:
-    """True once the server is up."""
+def answers(url: str, context: ssl.SSLContext | None = None) -> bool:
+    """True once the server is up; the context is that of its certificate."""
     try:
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=30):
+        with urllib.request.urlopen(url, timeout=30, context=context):
             return True
     except OSError:
         return False
@@ -143,7 +144,8 @@ def serving(home: Path, **settings: str) -> Iterator[str]:
     web = start(command, environment_for(home) | settings, home)
     try:
         url = f"http://127.0.0.1:{port}"
-        wait_for(lambda: answers(url) or web.poll() is not None, 300, every=0.1)  # a loaded machine takes minutes
+        # A loaded machine takes minutes.
+        wait_for(lambda: answers(f"{url}/_stcore/health") or web.poll() is not None, 300, every=0.1)
         assert web.poll() is None, f"the web process ended: see {home / 'log.txt'}"
         yield url
     finally:

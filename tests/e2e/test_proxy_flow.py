@@ -17,7 +17,7 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import ROOT, environment_for, flags_for, start, stop
+from tests.e2e.conftest import ROOT, answers, environment_for, flags_for, start, stop
 from tests.e2e.hands import PATIENCE_MS, WINDOW, menu, name_is
 from tests.homes import MakeHome
 from tests.jobs.helpers import wait_for
@@ -76,15 +76,6 @@ def trusting(folder: Path) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(folder / "fullchain.pem"))
 
 
-def is_up(url: str, folder: Path) -> bool:
-    """Return whether ``url`` is answered with status 200."""
-    try:
-        with urllib.request.urlopen(url, timeout=10, context=trusting(folder)):
-            return True
-    except OSError:
-        return False
-
-
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory, make_home: MakeHome) -> Iterator[Installation]:
     """nginx before two web servers on one store."""
@@ -103,9 +94,9 @@ def proxied(tmp_path_factory: pytest.TempPathFactory, make_home: MakeHome) -> It
             web[name] = start(command, environment_for(home), folder / name)
             running.callback(stop, web[name])
         for web_port in web_ports:
-            wait_for(lambda at=web_port: is_up(f"http://127.0.0.1:{at}/readyz", folder), 300, 0.1)
+            wait_for(lambda at=web_port: answers(f"http://127.0.0.1:{at}/readyz"), 300, 0.1)
         running.callback(stop, start([str(nginx()), "-c", str(configuration)], dict(os.environ), folder))
-        wait_for(lambda: is_up(f"https://127.0.0.1:{port}/healthz", folder), 300, 0.1)
+        wait_for(lambda: answers(f"https://127.0.0.1:{port}/healthz", trusting(folder)), 300, 0.1)
         yield Installation(folder, f"https://127.0.0.1:{port}", web)
 
 

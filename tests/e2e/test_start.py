@@ -42,7 +42,7 @@ def test_one_command_starts_web_worker_and_demo_and_stops_them(
         assert line, said
         said += line
     (url,) = re.findall(r"http://127\.0\.0\.1:\d+", said)
-    assert answers(url)
+    assert answers(f"{url}/_stcore/health")
     assert str(tmp_path / "home") in said
     children = everything.children(recursive=True)
     wait_for(lambda: any("worker" in " ".join(c.cmdline()) for c in children if c.is_running()))
