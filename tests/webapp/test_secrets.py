@@ -398,7 +398,7 @@ def _contents(file: Path) -> Iterator[str]:
 
 
 def test_commands(store: Store, tmp_path: Path) -> None:
-    token = people.create(store, "lea", "a token").secret
+    token = people.create(store, "lea", "a token of commands").secret
     answers = asked_by_command(store, tmp_path)
     expected = SECRETS.keys() - {"views of hidden labels", "selections by hidden labels", "gold marks"}
     assert told(OWNER, answers, expected - {"deleted labellings of others"}) == ""
