@@ -159,7 +159,6 @@ def test_an_import_is_resumed_when_the_disk_has_room(
 
 # --- the clock jumps a day ahead or back, or differs from that of another machine -------------------------------------
 
-Add = Callable[..., JobRecord]
 DAY = timedelta(days=1)
 jumps = pytest.mark.parametrize("jump", [DAY, -DAY], ids=["ahead", "back"])
 

@@ -124,6 +124,9 @@ def test_nothing_is_sent_without_agreement(ask: Ask) -> None:
             ask(server, send=False)
         with pytest.raises(DataError, match="have changed since the texts were shown"):
             ask(server, texts="0" * 16)
+        for other in ({"endpoint": "http://127.0.0.1:9/v1/chat/completions"}, {"model": "other"}):
+            with pytest.raises(DataError, match="another language model"):
+                ask(server, **other)
     assert server.requests == []
 
 

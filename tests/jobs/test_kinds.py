@@ -135,7 +135,9 @@ class TestModels:
         first = do(modelled, "add-model", folder=str(folder), name="saved")
         again = do(modelled, "add-model", folder=str(folder), name="saved")
         assert (first["cached"], again["cached"], again["model"]) == (False, True, "saved")
-        assert "renamed" not in first
+        other = do(modelled, "train", method="mean-vectors", name="saved", settings={"vocabulary_limit": 1000})
+        assert "renamed" not in first and (other["cached"], other["model"]) == (False, "saved 2")
+        assert other["renamed"] == "A model called 'saved' existed already, so the new one is called 'saved 2'."
         with modelled.reading() as r:
             assert r.models.by_name("saved").method == "mean-vectors"
         with pytest.raises(ArtifactError, match=r"has no model\.json"):

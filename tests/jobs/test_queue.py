@@ -72,10 +72,11 @@ class TestClaimNext:
         assert sorted(id for part in claimed for id in part) == ids
         assert {get(store, id).attempt for id in ids} == {1}
 
-    def test_queues_of_other_names_are_apart(self, store: Store) -> None:
+    def test_the_first_queued_is_the_first_taken_and_queues_of_other_names_are_apart(self, store: Store) -> None:
         with store.writing() as w:
             other = w.jobs.add("toy", "", {}, queue="gpu")
-        assert claim_all(store, "one") == []
+        ids = [enqueue(store, "toy", {}).id for _ in range(3)]
+        assert claim_all(store, "one") == ids
         with store.writing() as w:
             taken = w.jobs.claim_next("one", queue="gpu")
         assert taken.id == other.id
@@ -156,7 +157,7 @@ def test_a_killed_worker_loses_no_job_and_the_resumed_one_ends_like_others(store
     with store.reading() as r:
         corpora = r.corpora.list(include_unready=True)
         disturbed, *calm = (
-            [(article.title, [s.text for s in found]) for article, _, found in r.corpora.iterate(corpus.id)]
+            [(a.title, a.split, [s.text for s in found]) for a, _, found in r.corpora.iterate(corpus.id)]
             for corpus in sorted(corpora, key=lambda corpus: corpus.name)
         )
     assert len(disturbed) == 100 and calm == [disturbed] * 2

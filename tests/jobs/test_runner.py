@@ -15,9 +15,10 @@ from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_for
 from themescope.core.errors import ConfigError, UnknownNameError
 from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobRecord, JobStatus
+from themescope.db import tables as t
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext, OwnershipLost
-from themescope.jobs.queue.control import HEARTBEAT_S, STALE_S, Heartbeat, cancel, enqueue, forget, retry
+from themescope.jobs.queue.control import HEARTBEAT_S, STALE_S, Heartbeat, cancel, enqueue, forget, retry, worker_alive
 from themescope.jobs.queue.runner import GAP_S, MAX_ATTEMPTS, Runner, Watch, note_attempt
 
 Add = Callable[..., JobRecord]
@@ -116,6 +117,7 @@ class TestOwnership:
 class TestRecovery:
     def test_a_job_that_kills_its_worker_is_given_up(self, add: Add, runner: PatientRunner) -> None:
         job = add(what="count")
+        chain = [job, waiting := add(after=job.id), add(after=waiting.id)]
         for _ in range(MAX_ATTEMPTS):
             folder = runner.store.artifacts.checkpoint_folder(job.id)
             with runner.store.writing() as w:
@@ -126,10 +128,11 @@ class TestRecovery:
         row = get(runner.store, job.id)
         assert row.status is JobStatus.FAILED
         assert row.error.startswith(f"The worker died {MAX_ATTEMPTS} times in a row")
-        assert toy.RUNS[job.id] == 0
+        assert toy.RUNS[job.id] == 0 and "which failed" in get(runner.store, chain[-1].id).error
         retry(runner.store, job.id)
-        runner.run_next()
-        assert get(runner.store, job.id).status is JobStatus.DONE
+        while runner.run_next():
+            pass
+        assert [get(runner.store, one.id).status for one in chain] == [JobStatus.DONE] * 3
 
     def test_progress_between_two_deaths_is_forgiven(self, runner: PatientRunner) -> None:
         folder = runner.store.artifacts.checkpoint_folder(1)
@@ -146,6 +149,17 @@ def test_running_jobs_go_back_and_resume(add: Add, sqlite_store: Store) -> None:
     assert not leaving.run_next()
     Runner(sqlite_store).run_next()
     assert get(sqlite_store, job.id).result == {"started_at": 5}
+
+
+def test_a_worker_is_seen_for_ten_seconds(sqlite_store: Store) -> None:
+    assert not worker_alive(sqlite_store)
+    with sqlite_store.writing() as w:
+        w.workers.heartbeat("me", "default")
+    for age, seen in ((0, True), (5, True), (10, False)):
+        with sqlite_store.writing() as w:
+            past = datetime.now(UTC) - timedelta(seconds=age)
+            w.workers.connection.execute(t.worker.update().values(heartbeat=past))
+        assert worker_alive(sqlite_store) is seen
 
 
 def test_a_heartbeat_continues_after_an_error() -> None:

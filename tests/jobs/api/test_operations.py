@@ -89,6 +89,7 @@ def test_search_by_text_and_words(filled: Store) -> None:
     assert text.total == 36 and len(text.items) == 5
     assert all("paragraph 0" in match.sentence.text for match in text)
     found = corpora.list_sentences(lea(filled), 1, 0, 8).items
+    assert [s.id for s in found] == [*range(1, 9)]
     assert {(s.article, s.section) for s in found} == {("Danube", ""), ("Danube", "Course")}
     words = search.find(filled, 1, "words NILE fauna", search.SearchMethod.WORDS)
     assert {match.sentence.article for match in words} == {"Nile"} and words.total == 4

@@ -190,7 +190,7 @@ def test_a_later_wave_is_in_no_earlier_sample(survey: Store, tmp_path: Path) -> 
     assert p[100:] == pytest.approx(0.25) and p[:100].max() < 0.25
 
 
-def test_probabilities_outlive_the_task(survey: Store) -> None:
+def test_probabilities_outlive_the_task_and_travel_in_a_bundle(survey: Store, tmp_path: Path) -> None:
     task = make(survey, SampleForm(20, by=PARTY))
     with survey.reading() as r:
         item = r.tasks.items(task.id, "ada")[0]
@@ -200,6 +200,12 @@ def test_probabilities_outlive_the_task(survey: Store) -> None:
         w.tasks.delete(task.id)
     _, after, _ = everything(survey)
     assert (after == before).all()
+    path = str(tmp_path / "project.zip")
+    do(survey, "export-bundle", corpus="C", file=path)
+    with survey.writing() as w:
+        w.corpora.delete(corpus_id(survey))
+    do(survey, "import-bundle", file=path)
+    assert (everything(survey)[1] == before).all()
 
 
 def test_whole_articles_are_a_sample_too(sqlite_store: Store) -> None:
