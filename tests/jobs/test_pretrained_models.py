@@ -53,6 +53,7 @@ def test_it_has_a_card(folder: Path) -> None:
     if folder in OURS and (folder / "training.json").is_file():
         needed += ["themescope train", "CC BY-SA", "triplet accuracy"]
     assert [text for text in needed if text not in card] == []
+    assert sum(file.stat().st_size for each in MODELS for file in each.iterdir()) <= 35e6, "together they are small"
 
 
 @READABLE
