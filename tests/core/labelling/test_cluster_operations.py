@@ -7,6 +7,8 @@ from themescope.core.errors import DataError
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import apply, misplaced
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.entries import CodebookEntry
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 
 IDS = np.arange(10, 30)
@@ -74,7 +76,9 @@ def test_clusters_are_grouped_moved_out_and_dissolved_and_either_level_is_shown(
     assert parents(done(p, coding.put_under(p, [1], 4))) == {1: 4, 2: 4, 3: 4, 4: None}
     new = done(p, coding.group(p, [coding.ClusterGroup("World", (1, 4))], 5))
     assert parents(new) == {1: 5, 2: 5, 3: 5, 4: 5, 5: None} and new.sizes()[5] == 0
-    assert parents(done(new, coding.dissolve(new, 5))) == {1: None, 2: None, 3: None, 4: None}
+    described = done(new, book.write(new, 5, CodebookEntry("all")))
+    dissolved = done(described, coding.dissolve(described, 5))
+    assert parents(dissolved) == {1: None, 2: None, 3: None, 4: None} and not dissolved.entries
     with pytest.raises(DataError, match="sub-code"):
         coding.put_under(p, [4], 2)
     with pytest.raises(DataError, match="Choose codes"):

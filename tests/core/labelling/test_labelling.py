@@ -54,6 +54,7 @@ def check(first: Partition, partition: Partition) -> None:
     assert len({*made}) == len(made)
     assert len({cluster.name for cluster in partition.clusters.values()}) == len(partition.clusters)
     assert all(set(entry.sentences) <= ids for entry in partition.entries.values())
+    assert {int(key) for kind, key in partition.entries if kind is EntryKind.CODE} <= {*partition.clusters}
     assert all(checked(code.entry) == code.entry for code in codes(partition))
     if not made:  # else a sentence counts for each of its codes
         totals = coding.total_sizes(partition)
@@ -245,6 +246,9 @@ def test_a_merge_or_a_deletion_touches_no_other_cluster_and_loses_no_sub_theme()
     assert parents(op.merge(p, [1], 4)) == {2: 4, 3: 4, 4: None}
     assert parents(op.merge(p, [1], 2)) == {2: None, 3: 2, 4: None}
     assert parents(op.merge(p, [4], 2)) == {1: None, 2: 1, 3: 1}
+    for number, parent in ((4, 2), (1, 4), (4, 4), (4, 77)):  # a third level, and no theme
+        with pytest.raises(changes.StaleChangeError):
+            changes.apply(p, put_under(p, number, parent).change_set)
 
 
 def test_a_change_that_was_made_for_another_state_is_refused() -> None:

@@ -136,8 +136,9 @@ def test_a_run_of_comments_before_another_format_is_no_html(tmp_path: Path) -> N
 
 def test_deeply_nested_xml_and_packed_repetition_are_refused_early(tmp_path: Path) -> None:
     deep = write(tmp_path, "deep.xml", b"<mediawiki>" + b"<a>" * 100_000)
-    bomb = write(tmp_path, "bomb.xml", b"<mediawiki><page><text>" + b"word " * 1_200_000, ".gz")
-    for path, said in ((deep, "nested more than"), (bomb, "times its size")):
+    text = b"<mediawiki><page><text>" + b"word " * 1_200_000
+    bombs = [write(tmp_path, "bomb.xml", text, packing) for packing in (".gz", ".bz2", ".xz")]
+    for path, said in ((deep, "nested more than"), *((bomb, "times its size") for bomb in bombs)):
         with pytest.raises(ReadError, match=said):
             read_as("mediawiki-dump", path)
 

@@ -136,8 +136,8 @@ def test_formulas_without_values_are_refused(tmp_path: Path) -> None:
         read_sheet(book(tmp_path, data=[["id", "answer"], [1, '="The bus" & " is late."']]))
 
 
-# Control characters make a file binary.
-CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"], include_characters="\n\t")
+# Other control characters make a file binary.
+CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"], include_characters="\n\t\f\x1b")
 CELL = st.text(CHARACTERS, max_size=12)
 
 

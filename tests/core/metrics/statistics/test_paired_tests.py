@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from themescope.core.errors import DataError
 from themescope.core.metrics.statistics import holm, paired_test, signed_rank_ps
 
 
@@ -29,6 +30,8 @@ def test_groups_count_once_and_small_samples_are_exact() -> None:
     assert test.difference.n == 4
     assert test.p == paired_test([1.0, 0.0, 1.0, 1.0], np.full(4, 0.4)).p > 0.1
     assert signed_rank_ps([[1.0], [2.0], [3.0], [4.0], [5.0]])[0] == pytest.approx(2 / 2**5)
+    with pytest.raises(DataError, match="paired difference"):
+        paired_test([1.0], [1.0, 2.0])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
