@@ -21,8 +21,8 @@ from typing import TypeVar
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
-from benchmarks._section_articles import _lines
 from themescope.core.projection import UmapConfig, laid_out
+from themescope.core.readers import REGISTRY as READERS
 from themescope.core.sentence_model import load, vectors_of
 from themescope.core.tasks.themes import ThemesConfig
 from themescope.core.text.splitting import SentenceSplitter
@@ -41,7 +41,8 @@ def sentences(files: Sequence[Path], count: int) -> list[str]:
         every = (text for _, texts, _ in json.loads(files[0].read_text("utf-8")) for text in texts)
         return list(islice(dict.fromkeys(every), count))
     splitter = SentenceSplitter("en")
-    paragraphs = (text for line in _lines(files) for section in line["sections"] for text in section["paragraphs"])
+    articles = (article for file in files for article in READERS.build("jsonl").read(file, SILENT))
+    paragraphs = (part.text for article in articles for section in article.sections for part in section.paragraphs)
     found = (sentence for text in paragraphs for sentence in splitter.split(text) if len(sentence.split()) >= 5)
     return list(islice(dict.fromkeys(islice(found, 2 * count)), count))
 
