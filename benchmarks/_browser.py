@@ -25,11 +25,8 @@ _IDLE_SECONDS = 3
 
 
 @contextmanager
-def server(home: Path, script: str = "") -> Iterator[tuple[str, psutil.Process]]:
-    """Run a server of ``script``, or of the app, in a new process; yield its URL and process once it is idle."""
-    if script:
-        (home / "bare.py").write_text(script, encoding="utf-8")
-    module = ["streamlit", "run", str(home / "bare.py")] if script else ["themescope.webapp.server"]
+def server(home: Path) -> Iterator[tuple[str, psutil.Process]]:
+    """Run a server of the app in a new process; yield its URL and process once it is idle."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -37,7 +34,9 @@ def server(home: Path, script: str = "") -> Iterator[tuple[str, psutil.Process]]
     inherited = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"}
     environment = {**inherited, "THEMESCOPE_HOME": str(home), "OMP_NUM_THREADS": "1"}
     with (home / "log.txt").open("ab") as log:
-        process = subprocess.Popen([sys.executable, "-m", *module, *flags], env=environment, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "themescope.webapp.server", *flags], env=environment, stdout=log, stderr=log
+        )
     url = f"http://127.0.0.1:{port}"
     try:
         _wait_until_idle(url, psutil.Process(process.pid))

@@ -84,9 +84,7 @@ def main() -> None:
     parser.add_argument("home", type=Path)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--loads", type=int, default=200)
-    parser.add_argument("--page", action="append", help="id of a page to measure, with its query (repeatable)")
     args = parser.parse_args()
-    pages = args.page or [card.id for card in REGISTRY]
     with sync_playwright() as playwright, server(args.home) as (url, process):
         print(f"{load_averages()}; the server: {process.memory_info().rss / 1e6:.0f} MB", flush=True)
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
@@ -104,14 +102,14 @@ def main() -> None:
         print(f"{'':34}   paint   stable   server  browser")
         print(f"{'first load':32}{measured.medians('first')}  {sum(sizes) / 1e6:.2f} MB in {len(sizes)} answers")
         loads = 0
-        for one in pages:
-            card = REGISTRY.get(one.partition("?")[0])
+        for card in REGISTRY:
+            one = card.id
             for _ in range(args.repeat):
                 measured.add(f"{one} by URL", lambda one=one: open_url(page, f"{url}/{one}"))  # type: ignore[misc]
                 loads += 1
             print(f"{one + ', by URL':32}{measured.medians(f'{one} by URL')}", flush=True)
             beside = [other.id for other in REGISTRY if other.group == card.group and other is not card]
-            if "?" in one or card.group == MENU or not beside:
+            if card.group == MENU or not beside:
                 continue
             for _ in range(args.repeat):
                 open_url(page, f"{url}/{beside[0]}")
@@ -119,6 +117,7 @@ def main() -> None:
                 measured.add(one, lambda title=card.title: switch(page, title))  # type: ignore[misc]
             print(f"{one + ', from ' + beside[0]:32}{'':9}{measured.medians(one)}", flush=True)
         print(f"memory after {loads} loads: {process.memory_info().rss / 1e6:.0f} MB", flush=True)
+        pages = [card.id for card in REGISTRY]
         while loads < args.loads:
             open_url(page, f"{url}/{pages[loads % len(pages)]}")
             loads += 1

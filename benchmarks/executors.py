@@ -1,6 +1,6 @@
 """Compare local processes with Ray: results, repetition of lost shards, time.
 
-    python benchmarks/executors.py [results] [kills] [speed] [--files a.jsonl b.jsonl.xz] [--articles 1000]
+    python benchmarks/executors.py [results] [kills] [speed] [--files a.jsonl b.jsonl.xz]
 
 ``results``: digests of import, triplets, vectors, clusterings and scores with 1 and 2 local processes and 1, 2 and 4
 workers of Ray. ``kills``: a Ray worker, a Ray node and the process of the job itself are killed (SIGKILL) in an import,
@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import itertools
 import json
 import logging
-import lzma
 import os
 import re
 import signal
@@ -23,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,7 +29,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from themescope.core.records.stored import JobRecord, JobStatus
+from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
 from themescope.db.settings import Settings
 from themescope.db.sql import batches
@@ -54,17 +52,13 @@ KILLS = 3
 CONFIGURATIONS = ("local 1", "local 2", "ray 1", "ray 2", "ray 4")
 
 
-# --- a child process: the steps of one configuration ------------------------------------------------------------------
-
-
-def run_steps(files: list[str], steps: list[str]) -> None:
+def run_steps(files: list[str]) -> None:
     """Run the steps in a new store, and print their seconds and the digests of their results as JSON."""
     store = Store(Settings.from_environment())
     store.migrate()
     seconds: dict[str, float] = {}
     results: dict[str, str] = {}
-    for step in steps:
-        kind, args = STEPS[step]
+    for step, (kind, args) in STEPS.items():
         begun = time.perf_counter()
         result = run_here(store, kind, args | ({"files": files} if step == "import" else {}), quiet=True)
         seconds[step] = time.perf_counter() - begun
@@ -91,9 +85,6 @@ def digest(store: Store, step: str, result: dict[str, Any]) -> str:
     about = [result.get("digest") if step in ("import", "triplets", "benchmark") else "", result.get("scores")]
     found.update(json.dumps(about, sort_keys=True).encode())
     return found.hexdigest()
-
-
-# --- the machines -----------------------------------------------------------------------------------------------------
 
 
 class Nodes:
@@ -149,10 +140,10 @@ def environment(home: str, executor: dict[str, str]) -> dict[str, str]:
     return os.environ | {"THEMESCOPE_HOME": home, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"} | executor
 
 
-def measured(files: list[str], executor: dict[str, str], steps: list[str], one_core: bool = False) -> dict[str, Any]:
+def measured(files: list[str], executor: dict[str, str], one_core: bool = False) -> dict[str, Any]:
     """Run the steps in a process of their own, on one core if so wanted; return what it printed."""
     with tempfile.TemporaryDirectory() as home:
-        command = [sys.executable, __file__, "--in-this-process", "--steps", *steps, "--files", *files]
+        command = [sys.executable, __file__, "--in-this-process", "--files", *files]
         prefix = ["taskset", "-c", "0"] if one_core else []
         done = subprocess.run([*prefix, *command], env=environment(home, executor), capture_output=True, text=True)
         if done.returncode:
@@ -161,10 +152,7 @@ def measured(files: list[str], executor: dict[str, str], steps: list[str], one_c
         return found
 
 
-# --- results and speed ------------------------------------------------------------------------------------------------
-
-
-def compare(files: list[str], configurations: list[str], steps: list[str]) -> None:
+def compare(files: list[str], configurations: Sequence[str]) -> None:
     """Print the digests of each configuration beside the first, and the seconds of each step."""
     found = {}
     with nodes(0) as cluster:
@@ -172,7 +160,7 @@ def compare(files: list[str], configurations: list[str], steps: list[str]) -> No
             kind, _, workers = name.partition(" ")
             if kind == "ray":
                 cluster.resize(int(workers))
-            found[name] = measured(files, cluster.environment if kind == "ray" else {}, steps, name == "local 1")
+            found[name] = measured(files, cluster.environment if kind == "ray" else {}, name == "local 1")
             print(f"{name}: {found[name]['seconds']}", file=sys.stderr, flush=True)
     first = found[configurations[0]]["results"]
     print(f"{'':12}" + "".join(f"{step:>12}" for step in first))
@@ -182,9 +170,6 @@ def compare(files: list[str], configurations: list[str], steps: list[str]) -> No
         same = [step for step in first if run["results"][step] == first[step]]
         print(f"{name:12}{len(same)} of {len(first)} digests are those of {configurations[0]}")
     print(f"digests: {first}")
-
-
-# --- kills ------------------------------------------------------------------------------------------------------------
 
 
 class Jobs:
@@ -229,7 +214,8 @@ class Jobs:
             if kill is not None and not killed and job.status is JobStatus.RUNNING and job.progress >= at:
                 killed = f"{kill()} killed at {job.progress:.0%}, "
         log = self.log.read_bytes()[start:].decode(errors="replace")
-        return f"{killed}{job.status.value} in {time.monotonic() - begun:.1f} s; {_counts(log)}; {_digest(job)}"
+        digest = job.result.get("digest", job.error)
+        return f"{killed}{job.status.value} in {time.monotonic() - begun:.1f} s; {_counts(log)}; digest {digest}"
 
 
 def _counts(log: str) -> str:
@@ -237,10 +223,6 @@ def _counts(log: str) -> str:
     computed = re.findall(r"(\d+) shards computed, \d+ taken from records, (\d+) repeated", log)
     parts = [f"{stored[-1]} shards kept"] if stored else []
     return ", ".join([*parts, *(f"{done} computed, {again} repeated" for done, again in computed)])
-
-
-def _digest(job: JobRecord) -> str:
-    return f"digest {job.result.get('digest', job.error)}"
 
 
 def kills(files: list[str]) -> None:
@@ -264,41 +246,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=["results", "kills", "speed"])
     parser.add_argument("--files", nargs="*", default=None, help="JSON lines (default: the dump of the demo)")
-    parser.add_argument("--articles", type=int, default=0, help="read at most so many lines of the files")
-    parser.add_argument("--steps", nargs="+", default=list(STEPS), choices=STEPS, help="the first steps, in this order")
     parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.in_this_process:
-        run_steps(args.files, args.steps)
+        run_steps(args.files)
         return
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # every process would compile all modules anew
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
     logging.disable(logging.WARNING)
-    with tempfile.TemporaryDirectory() as folder:
-        files = _cut(args.files, args.articles, Path(folder)) if args.files else [str(demo_dump())]
-        for part in args.parts:
-            print(f"-- {part}", flush=True)
-            if part == "kills":
-                kills(files)
-            else:
-                names = CONFIGURATIONS if part == "results" else ("local 1", "local 2", "ray 1", "ray 2")
-                compare(files, list(names), args.steps)
-
-
-def _cut(files: list[str], articles: int, folder: Path) -> list[str]:
-    """Return the files, or a file of their first lines."""
-    if not articles:
-        return files
-    target = folder / "articles.jsonl"
-    with target.open("wb") as stream:
-        stream.writelines(itertools.islice(_lines(files), articles))
-    return [str(target)]
-
-
-def _lines(files: list[str]) -> Iterator[bytes]:
-    for file in files:
-        with lzma.open(file) if file.endswith(".xz") else Path(file).open("rb") as stream:
-            yield from stream
+    files = args.files or [str(demo_dump())]
+    for part in args.parts:
+        print(f"-- {part}", flush=True)
+        if part == "kills":
+            kills(files)
+        else:
+            compare(files, CONFIGURATIONS if part == "results" else CONFIGURATIONS[:4])
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +200,7 @@ def speeds(device: str, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
         rows = np.array_split(np.arange(len(data.tokens)), 4)
         yield f"BiLSTM, encoding, {name}", _measured(step.vectors, rows, device, seconds, "sentences")
     words = read_glove_package(20_000).words
-    texts = [" ".join(words[i] for i in data.tokens.ids[a:b]) for a, b in zip(*_bounds(data.tokens), strict=True)]
+    texts = [" ".join(words[i] for i in data.tokens.ids[a:b]) for a, b in pairwise(data.tokens.starts.tolist())]
     for name in MODELS:
         try:
             model = load(name, device="cuda" if device == "cuda" else "cpu")
@@ -208,10 +209,6 @@ def speeds(device: str, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         parts = [texts[i : i + 2_048] for i in range(0, len(texts), 2_048)]
         yield name, _measured(model.encode, parts, device, seconds, "sentences")
-
-
-def _bounds(tokens: TokenIds) -> tuple[list[int], list[int]]:
-    return tokens.starts[:-1].tolist(), tokens.starts[1:].tolist()
 
 
 def _measured(

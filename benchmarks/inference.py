@@ -1,15 +1,14 @@
 """Compare the CPU inference speed of a trained triplet network with a loop over packed sequences.
 
     python -m benchmarks.inference [--model default] [--seconds 15] [--threads 1]
-    python -m benchmarks.inference --text FOLDER [--text FOLDER …] [--encoder FOLDER]
     python -m benchmarks.inference --installed [--record FILE]
 
 Of a concatenated model, the first component is measured. The sentences are synthetic: words of the model's vocabulary,
 lengths as in real articles. Prints medians of CPU time over rounds that alternate between all methods, so that load on
 the machine affects them alike, and the smallest cosine between each method's vectors and those of packed sequences.
 
-With ``--text``, saved models of any method embed texts, tokenisation included, beside the package sentence-transformers
-with the same encoder in float32; with ``--installed``, all models of the package do.
+With ``--installed``, all models of the package embed texts, tokenisation included, beside the package
+sentence-transformers with the same encoder in float32.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from torch import nn
 from themescope.core.compute import processor
 from themescope.core.errors import ConfigError, MissingExtraError
 from themescope.core.models.triplet_network.model import ConcatenatedModel, Inference, TripletNet
-from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
+from themescope.core.models.triplet_network.network import BiLstmAttention
 from themescope.core.sentence_model import load
 from themescope.core.text.encoders import installed_encoder
 from themescope.core.text.word_vectors import TokenIds, read_glove_package
@@ -78,16 +77,9 @@ def packed(net: BiLstmAttention, tokens: TokenIds) -> Callable[[], Floats]:
 
 def encoders(net: BiLstmAttention, tokens: TokenIds) -> dict[str, Callable[[], Floats]]:
     """Return the functions to compare, by title."""
-    encoder, exact, rounded = NetworkEncoder(net, tokens, torch.float32), Inference(net), Inference(net, "int8")
-
-    def padded() -> Floats:
-        with torch.inference_mode():
-            vectors = encoder.encode(np.arange(len(tokens)), lambda: None, cells=4_096)
-            return np.asarray(vectors.numpy())
-
+    exact, rounded = Inference(net), Inference(net, "int8")
     return {
         "packed, b = 64": packed(net, tokens),
-        "padded, sorted (training)": padded,
         "ours, fp32": lambda: exact.encode(tokens, lambda: None),
         "ours, int8": lambda: rounded.encode(tokens, lambda: None),
     }
@@ -102,14 +94,14 @@ def synthetic_texts(words: Sequence[str]) -> list[str]:
     return [" ".join(words[i] for i in row.tolist()).capitalize() + "." for row in places]
 
 
-def compare_texts(names: Sequence[str], encoder: str, seconds: float, record: Path | None) -> None:
-    """Print the sentences per CPU second of saved models and of sentence-transformers, in alternating rounds.
+def compare_texts(names: Sequence[str], seconds: float, record: Path | None) -> None:
+    """Print the sentences per CPU second of models and of sentence-transformers, in alternating rounds.
 
     A round embeds 64 texts, and all of them with a model that needs less than a second for that.
     """
     from sentence_transformers import SentenceTransformer
 
-    reference = SentenceTransformer(encoder or str(installed_encoder("This benchmark")), device="cpu").float()
+    reference = SentenceTransformer(str(installed_encoder("This benchmark")), device="cpu").float()
     texts = synthetic_texts(read_glove_package(10_000).words)
     title = "sentence-transformers, fp32"
     encode: dict[str, Callable[[list[str]], object]] = {
@@ -168,15 +160,12 @@ def main() -> None:
     parser.add_argument("--model", default="triplets-sen-titles-wikipedia")
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--text", action="append", default=[], metavar="FOLDER", help="saved model that embeds texts")
-    parser.add_argument("--encoder", default="", metavar="FOLDER", help="compared encoder; default: the installed one")
     parser.add_argument("--installed", action="store_true", help="texts, by all models of the package")
     parser.add_argument("--record", type=Path, help="file for the numbers of the texts (JSON)")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    names = [*options.text, *([model.name for model in pretrained_models()] if options.installed else [])]
-    if names:
-        return compare_texts(names, options.encoder, options.seconds, options.record)
+    if options.installed:
+        return compare_texts([model.name for model in pretrained_models()], options.seconds, options.record)
     model = load(options.model)
     fitted = model.fitted
     network = fitted.components[0] if isinstance(fitted, ConcatenatedModel) else fitted

@@ -5,16 +5,14 @@
 LISTS is a JSON list of [name, sentences, codes]. For each list, size and seed, so many sentences drawn at random are
 labelled; the codes of the others are predicted. Printed are macro F1, accuracy, and the calibration error (ten groups
 of equal size) of ``learn``, with the accuracy that it had measured on held-out labels, and macro F1 of logistic
-regression (scikit-learn's defaults, and C = 10) on the vectors of the base encoder. With
-``--chosen``, half are labelled at random, and then the sentences that ``next_sentences`` names, in two rounds. Vectors
-are those for lists, or of the model alone in versions without them. The record gets the rows under a name. The last
-line is the time of 100,000 predictions.
+regression (C = 10) on the vectors of the base encoder. With ``--chosen``, half are labelled at random, and then the
+sentences that ``next_sentences`` names, in two rounds. Vectors are those for lists, or of the model alone in versions
+without them. The record gets the rows under a name. The last line is the time of 100,000 predictions.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 
@@ -23,32 +21,22 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
+from benchmarks._shared import add_to_record, calibration_error, known_lists
 from themescope import load
 from themescope.core.labelling.prediction import CodeClassifier, learn, next_sentences
-from themescope.core.text.encoders import Encoder, installed_encoder, load_encoder
+from themescope.core.sentence_model import vectors_of
+from themescope.core.text.encoders import installed_encoder, load_encoder
+from themescope.core.types import Labels
 
 SIZES = (20, 50, 100, 300)
 Rows = npt.NDArray[np.int64]
 
 
-def calibration_error(probabilities: npt.NDArray[np.floating], codes: Rows, known: Rows) -> float:
-    """Return the mean distance of confidence and accuracy, over ten groups of equal size."""
-    confidence, right = probabilities.max(1), known[probabilities.argmax(1)] == codes
-    parts = np.array_split(np.argsort(-confidence), 10)
-    return sum(len(p) * abs(confidence[p].mean() - right[p].mean()) for p in parts) / len(codes)
-
-
-def in_batches(encoder: Encoder, texts: list[str]) -> npt.NDArray[np.float32]:
-    """Return the (n, dim) vectors of n texts, encoded 64 at a time."""
-    return np.concatenate([encoder.encode(texts[start : start + 64]) for start in range(0, len(texts), 64)])
-
-
 class LabelledList:
     """A list with its vectors by both encoders."""
 
-    def __init__(self, name: str, texts: list[str], codes: list[str], x: npt.NDArray, raw: npt.NDArray) -> None:
-        self.name, self.texts, self.x, self.raw = name, texts, x, raw
-        self.codes = np.unique(codes, return_inverse=True)[1]
+    def __init__(self, name: str, texts: list[str], codes: Labels, x: npt.NDArray, raw: npt.NDArray) -> None:
+        self.name, self.texts, self.codes, self.x, self.raw = name, texts, codes, x, raw
 
     def learned(self, rows: Rows, seed: int) -> tuple[CodeClassifier, float]:
         """Learn from the labels of ``rows``; return the classifier and the accuracy on held-out labels."""
@@ -65,12 +53,12 @@ class LabelledList:
         predicted = classifier.codes[made.argmax(1)]
         f1 = f1_score(self.codes[rest], predicted, average="macro", zero_division=0)
         right = float((predicted == self.codes[rest]).mean())
-        return [f1, right, calibration_error(made, self.codes[rest], classifier.codes), measured]
+        return [f1, right, calibration_error(made.max(1), predicted == self.codes[rest]), measured]
 
-    def plain(self, rows: Rows, strength: float) -> float:
+    def plain(self, rows: Rows) -> float:
         """Return macro F1 of logistic regression on the vectors of the base encoder."""
         rest = np.setdiff1d(np.arange(len(self.codes)), rows)
-        fitted = LogisticRegression(C=strength, max_iter=1_000).fit(self.raw[rows], self.codes[rows])
+        fitted = LogisticRegression(C=10.0, max_iter=1_000).fit(self.raw[rows], self.codes[rows])
         return float(f1_score(self.codes[rest], fitted.predict(self.raw[rest]), average="macro", zero_division=0))
 
     def chosen(self, rows: Rows, seed: int) -> Rows:
@@ -97,25 +85,22 @@ def main() -> None:
     args = parser.parse_args()
     model, raw = load(args.model), load_encoder(installed_encoder("the benchmark"), "the benchmark")
     model, rows_of = model.for_lists() if hasattr(model, "for_lists") else model, dict[str, list[float]]()
-    print("| list | codes | labels | raw | raw, C = 10 | F1 | chosen | accuracy | held out | calibration error |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
-    for name, texts, codes in json.loads(args.lists.read_text(encoding="utf-8")):
-        one = LabelledList(name, texts, codes, model.encode(texts), in_batches(raw, texts))
+    print("| list | codes | labels | raw | F1 | chosen | accuracy | held out | calibration error |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
+    for name, texts, codes in known_lists(args.lists):
+        one = LabelledList(name, texts, codes, model.encode(texts), np.asarray(vectors_of(raw, texts), np.float32))
         for size in (size for size in args.sizes if size <= len(texts) / 2):
             found = []
             for seed in range(args.seeds):
                 rows = np.random.default_rng(seed).permutation(len(texts))[:size]
                 f1, *others = one.scores(rows, seed)
                 chosen = one.scores(one.chosen(rows, seed), seed)[0] if args.chosen else np.nan
-                found.append([one.plain(rows, 1.0), one.plain(rows, 10.0), f1, chosen, *others])
+                found.append([one.plain(rows), f1, chosen, *others])
             f = np.mean(found, axis=0)
-            cells = " | ".join(f"{value:.3f}" for value in (*f[:5], f[6], f[5]))
+            cells = " | ".join(f"{value:.3f}" for value in (*f[:4], f[5], f[4]))
             print(f"| {name} | {one.codes.max() + 1} | {size} | {cells} |", flush=True)
             rows_of[f"{name}, {size}"] = [round(float(value), 4) for value in f]
-    if args.record:
-        known = json.loads(args.record.read_text("utf-8")) if args.record.is_file() else {}
-        known.setdefault("label the rest", {})[args.name] = rows_of
-        args.record.write_text(json.dumps(known, indent=1) + "\n", "utf-8")
+    add_to_record(args.record, "label the rest", args.name, rows_of)
     classifier, _ = one.learned(np.arange(min(300, len(texts) // 2)), 0)
     rows = np.random.default_rng(0).integers(len(texts), size=100_000)
     before = time.process_time()

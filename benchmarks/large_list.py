@@ -12,15 +12,14 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import time
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
+from benchmarks._shared import T, timed
 from themescope.core.projection import UmapConfig, laid_out
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.sentence_model import load, vectors_of
@@ -28,8 +27,6 @@ from themescope.core.tasks.themes import ThemesConfig
 from themescope.core.text.splitting import SentenceSplitter
 from themescope.core.themes import themes_of
 from themescope.core.types import SILENT
-
-T = TypeVar("T")
 
 
 def sentences(files: Sequence[Path], count: int) -> list[str]:
@@ -49,9 +46,7 @@ def sentences(files: Sequence[Path], count: int) -> list[str]:
 
 def measured(what: str, function: Callable[[], T]) -> T:
     """Call a function; print its times and the highest memory of the process so far."""
-    wall, processor = time.perf_counter(), time.process_time()
-    result = function()
-    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    result, wall, processor = timed(function)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{what}: {wall:.1f} s, {processor:.1f} s of the processor, {memory:.2f} GiB at most", flush=True)
     return result

@@ -1,6 +1,6 @@
 """Themes of lists, beside BERTopic, EVoC, UMAP with HDBSCAN, and k-means by silhouette on the same vectors.
 
-    python -m benchmarks.list_themes LISTS.json --record RECORD.json [--rows 300 1000] [--kinds …] [--most 3] [--ways …]
+    python -m benchmarks.list_themes LISTS.json --record RECORD.json [--rows 300 1000] [--most 3] [--ours]
     python -m benchmarks.list_themes --record RECORD.json
 
 LISTS is a JSON list of [kind, sentences, codes] (`benchmarks.lists`), of which the first ``--most`` of each kind are
@@ -25,7 +25,8 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,10 @@ import numpy as np
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import silhouette_score
 
+from benchmarks._shared import AMI, ARI, QUICK, numbered
 from benchmarks.lists import TWO_LEVELS
 from themescope import load
 from themescope.core.clustering.inputs import unit_rows
-from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
 from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.projection import UmapConfig, laid_out
 from themescope.core.sentence_model import SentenceModel, vectors_of
@@ -45,11 +46,8 @@ from themescope.core.tasks.themes import FoundThemes, ThemesConfig, find_themes
 from themescope.core.themes import suited
 from themescope.core.types import SILENT, Float32, Labels
 
-QUICK: dict[str, Any] = {"sample": 10, "subsamples": 1}
-"""The curves take no part in the themes, so they are measured on few sentences."""
 OURS, GIVEN = "find_themes", "find_themes, number given"
 KS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 23, 26, 30, 35, 40, 46, 52, 60)
-METRICS = AdjustedMutualInformation(MetricConfig()), AdjustedRandIndex(MetricConfig())
 Scores = dict[str, Any]
 
 
@@ -122,24 +120,23 @@ def ours(model: SentenceModel, texts: list[str], x: Float32, k: int = 0) -> Foun
 def score(truth: Labels, labels: Labels) -> list[float]:
     """Return AMI, ARI and the number of themes."""
     found = np.unique(labels, return_inverse=True)[1].astype(np.int32)
-    return [*(round(metric.score(truth, found), 4) for metric in METRICS), len(np.unique(labels[labels >= 0]))]
+    return [*(round(metric.score(truth, found), 4) for metric in (AMI, ARI)), len(np.unique(labels[labels >= 0]))]
 
 
-def measured(model: SentenceModel, x: Float32, kind: str, texts: list[str], codes: list[str], ways: set[str]) -> Scores:
+def measured(model: SentenceModel, x: Float32, kind: str, texts: list[str], codes: list[str], alone: bool) -> Scores:
     """Return way → scores of a list, and for codes of two levels also the AMI of each level with both."""
-    truth = np.unique(codes, return_inverse=True)[1].astype(np.int32)
+    truth = numbered(codes)
     k, found, started = int(truth.max()) + 1, dict[str, Labels](), time.process_time()
     themes = ours(model, texts, x)
     found[OURS], scores = themes.labels, {"seconds": round(time.process_time() - started, 2)}
-    if not ways or GIVEN in ways:
-        found[GIVEN] = ours(model, texts, x, k).labels
     base = np.asarray(unit_rows(x[:, : x.shape[1] // 2]), np.float32)
-    if not ways or ways - {OURS, GIVEN}:
+    if not alone:
+        found[GIVEN] = ours(model, texts, x, k).labels
         both = of_others(texts, np.asarray(unit_rows(x), np.float32), k)
         found |= of_others(texts, base, k) | {f"{way}, both vectors": labels for way, labels in both.items()}
     scores |= {"k": k, "ways": {way: score(truth, labels) for way, labels in found.items()}}
     if kind in TWO_LEVELS:
-        coarse = np.unique([code.partition(".")[0] for code in codes], return_inverse=True)[1].astype(np.int32)
+        coarse = numbered([code.partition(".")[0] for code in codes])
         levels = [level.labels for level in (*themes.coarser, themes, *themes.finer)]
         scores["levels"] = [[int(own.max()) + 1, score(coarse, own)[0], score(truth, own)[0]] for own in levels]
         scores |= {"suggested": themes.suggested, "coarse": int(coarse.max()) + 1}
@@ -159,13 +156,13 @@ def run(args: argparse.Namespace, record: Scores) -> None:
             hashlib.blake2b("\n".join(every[i] for i in cut).encode(), digest_size=8).hexdigest() for cut in cuts
         ]
         known = {one["texts"] for one in record["lists"]}
-        if number > args.most or (args.kinds and kind not in args.kinds) or known.issuperset(digests):
+        if number > args.most or known.issuperset(digests):
             continue
         x = np.asarray(vectors_of(model, [every[row] for row in order]), np.float32)[np.argsort(order)]
         for cut, digest in zip(cuts, digests, strict=True):
             texts, truth = [every[row] for row in cut], [codes[row] for row in cut]
             own = x[np.searchsorted(np.sort(order), cut)]
-            scores = measured(model, own, kind, texts, truth, set(args.ways))
+            scores = measured(model, own, kind, texts, truth, args.ours)
             record["lists"].append({"kind": kind, "number": number, "rows": len(texts), "texts": digest} | scores)
             args.record.write_text(json.dumps(record) + "\n", encoding="utf-8")
             print(kind, number, len(texts), scores["k"], scores["ways"][OURS], flush=True)
@@ -218,29 +215,21 @@ def main() -> None:
     parser.add_argument("lists", type=Path, nargs="?")
     parser.add_argument("--record", type=Path, required=True)
     parser.add_argument("--rows", type=int, nargs="+", default=[300])
-    parser.add_argument("--kinds", nargs="*", default=[])
     parser.add_argument("--most", type=int, default=100)
-    parser.add_argument("--ways", nargs="*", default=[], choices=(OURS, GIVEN))
+    parser.add_argument("--ours", action="store_true", help="no other ways: the number of themes by rows")
     args = parser.parse_args()
-    used = [name for name in ("themescope", "umap-learn", "scikit-learn", "bertopic", "evoc") if find_spec_of(name)]
-    record: Scores = {
-        "program": "benchmarks.list_themes",
-        "versions": {name: version(name) for name in used},
-        "lists": [],
-    }
+    record: Scores = {"program": "benchmarks.list_themes", "versions": {}, "lists": []}
     if args.record.is_file():
         record = json.loads(args.record.read_text(encoding="utf-8"))
+    for name in ("themescope", "umap-learn", "scikit-learn", "bertopic", "evoc"):
+        with suppress(PackageNotFoundError):
+            record["versions"].setdefault(name, version(name))
     if args.lists is None:
         tables(record["lists"])
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a seed makes UMAP use one thread, which it announces
             run(args, record)
-
-
-def find_spec_of(name: str) -> bool:
-    """Return whether a distribution is installed."""
-    return bool(find_spec({"umap-learn": "umap", "scikit-learn": "sklearn"}.get(name, name)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Make the lists of `benchmarks.list_themes` and `benchmarks.repeated_texts`, of sixteen kinds.
+"""Make the lists of `benchmarks.list_themes` and `benchmarks.repeated_texts`, of fifteen kinds.
 
     python -m benchmarks.lists LISTS.json --claims FOLDER --newsgroups FOLDER --reuters FOLDER --articles FILES…
         --similar FILES… --papers FILE --clones FOLDER [--split test] [--seed 0] [--whole 3000]
@@ -8,12 +8,11 @@ motion (IBM Debater, *.tsv.gz); messages of newsgroups, their sentences and subj
 of Reuters-21578 with a single topic (*.sgm.gz); sentences of papers by paper (ScisummNet), of Wikipedia articles by
 article, of similar articles by article and by heading, and of articles by article and heading (JSON lines). Clones of
 GitHub's clinc/oos-eval, PolyAI-LDN/task-specific-datasets and dylanell/short-text-cluster have the kinds of
-``OF_CLONES``, of which nothing is validation data: intents, questions to a bank and to programmers, headlines of news,
-and questions by type. A list has
-a uniform number of codes, and of each a uniform number of sentences, or all if there are fewer. With ``--whole``, there
-is one list of each kind with so many random rows of all codes. Motions, groups, topics and papers are of the validation
-or test half by the hash of `benchmarks.theme_counts`, articles by the split of their titles. In kinds of ``TWO_LEVELS``
-the part of a code before the first point is a coarser code.
+``OF_CLONES``, of which nothing is validation data: intents, questions to a bank and to programmers, and headlines of
+news. A list has a uniform number of codes, and of each a uniform number of sentences, or all if there are fewer. With
+``--whole``, there is one list of each kind with so many random rows of all codes. Motions, groups, topics and papers
+are of the validation or test half by the hash of `benchmarks.theme_counts`, articles by the split of their titles. In
+kinds of ``TWO_LEVELS`` the part of a code before the first point is a coarser code.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ KINDS = {"motions": (2, 29, 10, 40, 15, 30), "messages": (3, 10, 30, 90, 8, 8), 
          "articles and headings": (0, 0, 8, 15, 4, 4)}  # fmt: skip
 """Kind → fewest and most codes, fewest and most sentences of a code, number of validation and of test lists."""
 OF_CLONES = {"intents": (10, 60, 8, 30, 0, 4), "bank": (10, 40, 8, 40, 0, 4), "programming": (5, 20, 15, 60, 0, 4),
-             "news": (3, 4, 60, 150, 0, 3), "question types": (10, 40, 8, 40, 0, 0)}  # fmt: skip
+             "news": (3, 4, 60, 150, 0, 3)}  # fmt: skip
 EVERY = KINDS | OF_CLONES
 SIMILAR = 8
 """Number of lists of sentences of similar articles by article, and by heading."""
-TWO_LEVELS = ("messages", "sentences", "subjects", "intents", "question types", "articles and headings")
+TWO_LEVELS = ("messages", "sentences", "subjects", "intents", "articles and headings")
 SHORTEST, LONGEST, TOKENS = 80, 1_000, range(5, 51)  # characters of a message, and words of a sentence
 MARKS = re.compile(r"\[REF\d*\]|^(?:re\s*:\s*)+| ?\([^()]*\)$", re.I)  # references, replies, and numbers of documents
 SPLITTER = SentenceSplitter("en")
@@ -118,8 +117,6 @@ def of_clones(folder: Path) -> Iterator[tuple[str, str, str]]:
     yield from (("programming", code, text) for text, code in zip(*(t.splitlines() for t in titles), strict=True))
     with (short / "datasets/ag-news/test.csv").open(encoding="utf-8", newline="") as stream:
         yield from (("news", code, MARKS.sub("", title)) for code, title, _ in csv.reader(stream))
-    for line in (short / "datasets/q-type/train.txt").read_text("utf-8").splitlines():
-        yield "question types", line.partition(" ")[0].replace(":", "."), line.partition(" ")[2]
 
 
 def by_heading(article: Article) -> dict[str, list[str]]:

@@ -1,8 +1,9 @@
 """Measure the size of the data of maps, and selections in them.
 
-    python benchmarks/maps.py [--sentences 1000000]
+    python -m benchmarks.maps [--sentences 1000000]
 
 Points are synthetic, so that any size can be measured. For page load times, see ``benchmarks.every_page``.
+Streamlit warns that it does not run, which changes nothing here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import TypeVar
 
 import numpy as np
 
-import benchmarks._runtime  # noqa: F401, must be imported before webapp
 from themescope.webapp.map_view.component import Canvas, points_data, view_data
 from themescope.webapp.map_view.labels import levels_of
 from themescope.webapp.map_view.scene import (

@@ -28,6 +28,7 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import cohen_kappa_score
 
+from benchmarks._shared import QUICK
 from themescope import find_themes
 from themescope.core.clustering.naming import WordReader
 from themescope.core.sentence_model import EncoderLike, load, vectors_of
@@ -35,7 +36,7 @@ from themescope.core.text.encoders import installed_encoder, load_encoder
 from themescope.core.text.languages import stop_words
 from themescope.core.types import Labels
 
-OURS, OTHER_LANGUAGES, QUICK = "find_themes", "universal-sentence-encoder", {"sample": 10, "subsamples": 1}
+OURS, OTHER_LANGUAGES = "find_themes", "universal-sentence-encoder"
 SHOWN, LONGEST, MARKS = 6, 200, ("good", "usable", "bad")
 
 

@@ -13,20 +13,18 @@ random ones. A summary follows.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks._shared import ARI, QUICK, known_lists
 from themescope import load
-from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.tasks.themes import ThemesConfig, find_themes
 from themescope.core.types import SILENT, Ids
 
 SHARES = (0.0, 0.3, 0.5)
 ANSWERS = ("Don't know", "None", "No answer", "n/a", "Nothing", "No idea")
-CONFIG = ThemesConfig(sample=10, subsamples=1)
-"""The curves take no part in the themes, so they are measured on few sentences."""
+CONFIG = ThemesConfig(**QUICK)
 
 
 def repeated(n: int, share: float, answers: int, random: np.random.Generator) -> Ids:
@@ -46,12 +44,12 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=1, choices=range(len(ANSWERS) + 1))
     parser.add_argument("--orders", type=int, default=20)
     wanted = parser.parse_args()
-    model, ari = load(wanted.model), AdjustedRandIndex(MetricConfig())
+    model = load(wanted.model)
     changes: dict[float, list[tuple[float, float]]] = {share: [] for share in SHARES}
     print("| list | sentences | codes | repeated rows | themes | ARI, codes | ARI, without repeats | ARI, orders |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
-    for number, (name, texts, codes) in enumerate(json.loads(wanted.lists.read_text(encoding="utf-8"))):
-        n, truth, texts = len(texts), np.unique(codes, return_inverse=True)[1].astype(np.int32), [*texts, *ANSWERS]
+    for number, (name, texts, truth) in enumerate(known_lists(wanted.lists)):
+        n, texts = len(texts), [*texts, *ANSWERS]
         x, plain = model.encode(texts), np.zeros(n, np.int32)
         for share in SHARES:
             random = np.random.default_rng([number, round(100 * share)])
@@ -64,11 +62,11 @@ def main() -> None:
                 results.append(labels)
             first = results[0]
             plain = plain if share else first
-            score, before = ari.score(truth, first[:n]), ari.score(truth, plain[:n])
+            score, before = ARI.score(truth, first[:n]), ARI.score(truth, plain[:n])
             changes[share].append((abs(first.max() - plain.max()) / (plain.max() + 1), abs(score - before)))
-            orders = min((ari.score(first, other) for other in results[1:]), default=1.0)
+            orders = min((ARI.score(first, other) for other in results[1:]), default=1.0)
             print(f"| {name} | {n} | {truth.max() + 1} | {share:.0%} | {first.max() + 1} | {score:.3f} | "
-                  f"{ari.score(plain[:n], first[:n]):.3f} | {orders:.3f} |", flush=True)  # fmt: skip
+                  f"{ARI.score(plain[:n], first[:n]):.3f} | {orders:.3f} |", flush=True)  # fmt: skip
     for share, changed in changes.items():
         mean, most = np.mean(changed, axis=0), np.max(changed, axis=0)
         print(f"{share:.0%}: number changed by {mean[0]:.3f} (at most {most[0]:.3f}), ARI by {mean[1]:.3f} "

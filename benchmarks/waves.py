@@ -27,18 +27,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._shared import add_to_record, calibration_error, known_lists
 from themescope import find_themes, load
 from themescope.core.sentence_model import vectors_of
 from themescope.core.tasks.waves import ThemeCentres, new_themes
 from themescope.core.types import Float32, Ids
 
 OLD, WAVE, PLANTED = 1_500, 300, 30
-
-
-def calibration_error(probability: Float32, right: Any) -> float:
-    """Return the mean distance of probability and accuracy, over ten groups of equal size."""
-    parts = np.array_split(np.argsort(-probability), 10)
-    return float(sum(len(p) * abs(probability[p].mean() - right[p].mean()) for p in parts) / len(right))
 
 
 def draws(x: Float32, codes: Ids, count: int) -> Iterator[tuple[Any, ...]]:
@@ -70,12 +65,12 @@ def draws(x: Float32, codes: Ids, count: int) -> Iterator[tuple[Any, ...]]:
 
 def lists(args: argparse.Namespace) -> None:
     """Print a row for each list."""
-    model, known = load(args.model), {}
+    model = load(args.model)
     model = model.for_lists() if hasattr(model, "for_lists") else model
-    if args.record and args.record.is_file():
-        known = json.loads(args.record.read_text("utf-8"))
-    for name, texts, codes in json.loads(args.file.read_text("utf-8")):
-        rows = list(draws(model.encode(texts), np.unique(codes, return_inverse=True)[1], args.draws))
+    found_of: dict[str, Any] = {}
+    for name, texts, codes in known_lists(args.file):
+        rows = list(draws(model.encode(texts), codes, args.draws))
+        found_of[name] = np.round(rows, 4).tolist()
         accuracy, error, invented, found, others = map(np.array, zip(*rows, strict=True))
         print(
             f"{name}: {len(texts):,} sentences, accuracy {accuracy.mean():.3f}, calibration error {error.mean():.3f}, "
@@ -83,9 +78,7 @@ def lists(args: argparse.Namespace) -> None:
             f"{np.count_nonzero(found)} of {len(rows)} ({found.mean():.2f} of its sentences), others invented in "
             f"{np.count_nonzero(others)}", flush=True,
         )  # fmt: skip
-        known.setdefault("waves", {}).setdefault(args.name, {})[name] = np.round(rows, 4).tolist()
-    if args.record:
-        args.record.write_text(json.dumps(known, indent=1) + "\n", "utf-8")
+    add_to_record(args.record, "waves", args.name, found_of)
 
 
 STRANGERS = ("asdf qwer", "lorem ipsum dolor", "xxxx", "qqq www eee", "fhqwhgads", "1234 5678", "zxcv bnm hjkl",
@@ -116,10 +109,9 @@ def predicted(texts: list[str], codes: Ids, other: list[str], k: int | str, seed
 
 def of_themes(args: argparse.Namespace) -> None:
     """Print and record a row for each list and both numbers of themes."""
-    given = json.loads(args.file.read_text("utf-8"))
+    given = list(known_lists(args.file))
     rows: list[dict[str, Any]] = []
-    for place, (name, texts, codes) in enumerate(given):
-        numbers = np.unique(codes, return_inverse=True)[1]
+    for place, (name, texts, numbers) in enumerate(given):
         for k in ("auto", int(numbers.max()) + 1):
             row = predicted(texts, numbers, given[(place + 3) % len(given)][1][:60], k, place)
             rows.append({"list": name, "sentences": len(texts), **row})
@@ -137,9 +129,6 @@ def of_themes(args: argparse.Namespace) -> None:
     if args.record:
         about = {"program": "python -m benchmarks.waves themes", "date": date.today().isoformat()}
         args.record.write_text(json.dumps(about | {"all": pooled, "lists": rows}, indent=1) + "\n", "utf-8")
-
-
-# --- a store ----------------------------------------------------------------------------------------------------------
 
 
 if __name__ == "__main__":

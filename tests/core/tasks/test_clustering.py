@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 import themescope
-from benchmarks._pair_calibration import KnownList, brier_scores, fit_calibration
+from benchmarks.theme_counts import KnownList, brier_scores, fit_calibration
 from tests.core.reports import Watched
 from tests.places import ROOT
 from themescope.core.clustering.inputs import DEFAULT_CALIBRATION, PairCalibration
