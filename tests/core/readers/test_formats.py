@@ -49,7 +49,8 @@ def test_a_dump_without_siteinfo_and_namespaces(tmp_path):
 
 def test_broken_dumps_say_where(tmp_path):
     whole = dump(page("Ada", "x"), page("Bea", "y"))
-    assert "page 'Bea'" in fails("mediawiki-dump", write(tmp_path, "bad.xml", whole.replace(b">y<", b">y</b><")))
+    bad = fails("mediawiki-dump", write(tmp_path, "bad.xml", whole.replace(b">y<", b">y</b><")))
+    assert "line 4, column 119, byte 552, page 'Bea'" in bad
     cut = fails("mediawiki-dump", write(tmp_path, "cut.xml", whole[: whole.index(b">y<")]))
     assert "truncated" in cut and "page 'Bea'" in cut and "line" in cut
     assert "byte" in fails("mediawiki-dump", write(tmp_path, "latin.xml", whole.replace(b">y<", b">\xff<")))
