@@ -81,13 +81,15 @@ def _tested(paper: Paper, tables: Mapping[str, Json]) -> Iterator[str]:
     lines = []
     for table in (table for table in paper.tables if table.id in tables):
         published = {row["title"] for row in tables[table.id]["rows"] if row["published"]}
-        for claim in tables[table.id]["claims"]:
-            if {claim["first"], claim["second"]} <= published and "p" in claim:
-                difference, p, verdict = _outcome(claim)
-                text = f"{verdict}: {_claimed(claim)} by {difference}, p = {p}"
-                lines.append(f"- {heading(table.id, table.title)}: {_plain(text.replace('= <', '<'))}.")
+        claims = [c for c in tables[table.id]["claims"] if {c["first"], c["second"]} <= published and "p" in c]
+        if claims:
+            lines += [f"**{heading(table.id, table.title)}**", ""]
+        for claim in claims:
+            difference, p, verdict = _outcome(claim)
+            lines.append(f"- {verdict}: {_plain(f'{_claimed(claim)} by {difference}, p = {p}'.replace('= <', '<'))}.")
+        lines += [""] if claims else []
     if lines:
-        yield from ("What the published numbers claim, tested on ours (details below the tables):", "", *lines, "")
+        yield from ("What the published numbers claim, tested on ours (details below the tables):", "", *lines)
 
 
 def _claimed(claim: Json) -> str:
