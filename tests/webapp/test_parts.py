@@ -140,7 +140,7 @@ def test_names_of_uploads_are_no_paths(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "safe"),
-    [("foo/../../etc/passwd", "passwd"), ("\\\\?\\C:\\evil.txt", "evil.txt"), ("con.txt", "_con.txt"), ("", "_")],
+    [("foo/../../etc/passwd", "passwd"), ("\\\\?\\C:\\evil.txt", "evil.txt"), ("con.txt", "_con.txt"), ("..", "_")],
 )
 def test_payload_names(name: str, safe: str) -> None:
     assert uploads.safe_name(name) == safe

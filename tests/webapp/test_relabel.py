@@ -335,11 +335,11 @@ def test_units_of_a_large_labelling_are_divided(opened: Opened, monkeypatch: pyt
     for module in (inference, queries):
         monkeypatch.setattr(module, "MOST_WITH_VECTORS", 20)
     shown = opened()
-    state = shown.state
+    state, before = shown.state, shown.stored
     assert state.model is None
     state.select(state.partition.members(2), "in the table")
     press(shown.send("recluster"), "Divide into 2 codes")
-    assert len(shown.stored.clusters) == len(state.partition.clusters)
+    assert len(shown.stored.clusters) == len(before.clusters) + 1
 
 
 def test_codes_and_units_are_opened_by_actions(opened: Opened) -> None:

@@ -144,6 +144,9 @@ def test_a_browser_keeps_the_name(filled_store: Store, open_page: Open, browser:
     assert open_page("texts").text_input(key="person").value == ""
     browser("one")
     at = open_page("texts")
+    at.text_input(key="person").set_value(" Eve ").run()
+    at.switch_page(str(REGISTRY.get("train").script)).run()
+    assert at.text_input(key="person").value == " Eve " and people.tidy(at.session_state["person"]) == "Eve"
     at.text_input(key="person").set_value("").run()
     assert open_page("texts").text_input(key="person").value == ""
 

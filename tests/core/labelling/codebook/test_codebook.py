@@ -102,6 +102,7 @@ def test_codes_come_back_from_description_json_and_table(entries: list[codebook.
     known = {text: id for id, text in shown.items()}
     listed = codebook.portable(codebook.codes(p), shown, p.sizes())
     cells = [[str(cell) for cell in row] for row in codebook.rows(listed)]
+    assert [(row[0], row[-1]) for row in cells] == [("Past", "2"), ("War", "2"), ("Money", "3")]
     bare = [codebook.PortableCode(c.name, c.theme, c.colour) for c in listed]
     for again in (
         codebook.from_json(codebook.json_text("x", listed)),
