@@ -34,6 +34,9 @@ def test_a_record_is_one_json_object_per_line_with_the_job_and_the_person() -> N
     assert (found["level"], found["logger"]) == ("INFO", "themescope.jobs.x")
     assert found["process"].startswith("worker@") and found["time"].endswith("+00:00")
     assert not {"job", "person", "error", "stack"} & set(found)
+    with failing() as broken:
+        found = json.loads(JsonLines("worker").format(broken))
+    assert found["error"] == ["builtins.KeyError", "builtins.ValueError"], "the cause comes first"
     about_person("ada")
     with about_job(12):
         found = json.loads(JsonLines("web").format(record))
