@@ -91,6 +91,10 @@ def test_the_default_size_is_that_of_the_paper_and_an_almost_constant_loss_is_re
     with pytest.raises(ConfigError, match="almost constant"):
         TripletNetConfig(distance="mean-l1", temperature=1.0)
     TripletNetConfig(distance="mean-l1", temperature=1.0, learned_scale=True)
+    # With temperature 1 that of cosines has a floor: 1 − cos lies in [0, 2], so that 2σ(Δ) ≥ .238.
+    vectors = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+    loss = TripletLoss("paper", "cosine")(vectors, torch.tensor([[0, 1, 2]]), torch.ones(1))
+    assert float(loss) == pytest.approx(0.2384, abs=1e-4)
 
 
 torch.manual_seed(0)
