@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from themescope.core.errors import DataError, DuplicateNameError, ThemescopeError
 from themescope.core.labelling import changes, coding
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ChangeSet, StaleChangeError, apply
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, checked, codes, versions
 from themescope.core.labelling.partition import (
@@ -66,8 +67,8 @@ def check_difference(one: Partition, other: Partition) -> None:
     """The difference of two states leads from one to the other and back, and is empty where they are equal."""
     there = changes.difference(one, other)
     assert bool(there) == (one.to_bytes() != other.to_bytes())
-    assert changes.apply(one, there).to_bytes() == other.to_bytes()
-    assert changes.apply(other, there.inverse()).to_bytes() == one.to_bytes()
+    assert apply(one, there).to_bytes() == other.to_bytes()
+    assert apply(other, there.inverse()).to_bytes() == one.to_bytes()
 
 
 Choose = Callable[[Partition, int], op.Operation]
@@ -102,7 +103,7 @@ def put_under(partition: Partition, number: int, parent: int | None) -> op.Opera
     """A change of level as a page could ask for it; often one that is not allowed."""
     cluster = partition.cluster(number)
     change = changes.ClusterChange(cluster, replace(cluster, parent=parent))
-    return op.Operation(op.OperationKind.RENAME, "", changes.ChangeSet((change,) if change.old != change.new else ()))
+    return op.Operation(op.OperationKind.RENAME, "", ChangeSet((change,) if change.old != change.new else ()))
 
 
 def entered(partition: Partition, key: str, entry: Entry | None) -> op.Operation:
@@ -166,10 +167,10 @@ class LabellingSession:
         self.first = self.state = first
         self.issued = max(first.clusters)
         self.steps: list[changes.Step] = []
-        self.change_sets: list[changes.ChangeSet] = []
+        self.change_sets: list[ChangeSet] = []
 
-    def enter(self, kind: changes.Kind, change_set: changes.ChangeSet, target: int | None = None) -> None:
-        before, self.state = self.state, changes.apply(self.state, change_set)
+    def enter(self, kind: changes.Kind, change_set: ChangeSet, target: int | None = None) -> None:
+        before, self.state = self.state, apply(self.state, change_set)
         check(self.first, self.state)
         check_difference(before, self.state)
         self.issued = max([self.issued, *change_set.created()])
@@ -180,7 +181,7 @@ class LabellingSession:
         before = self.state.to_bytes()
         try:
             change_set = choose(self.state, self.issued + 1).change_set
-            changes.apply(self.state, change_set)
+            apply(self.state, change_set)
         except ThemescopeError:
             assert self.state.to_bytes() == before
             return
@@ -231,8 +232,8 @@ def test_any_sequence_of_operations_and_undos_leaves_a_partition(levels: bool, a
 
 def test_a_merge_or_a_deletion_touches_no_other_cluster_and_loses_no_sub_theme() -> None:
     before = op.create(made(), 3, "Sport", np.array([99]))
-    whole = changes.apply(made(), before.change_set)
-    after = changes.apply(whole, op.merge(whole, [2], 1).change_set)
+    whole = apply(made(), before.change_set)
+    after = apply(whole, op.merge(whole, [2], 1).change_set)
     assert sorted(after.clusters) == [1, 3]
     assert after.clusters[3] == whole.clusters[3]
     assert after.clusters[1] == whole.clusters[1]
@@ -240,32 +241,30 @@ def test_a_merge_or_a_deletion_touches_no_other_cluster_and_loses_no_sub_theme()
     p = with_levels()
 
     def parents(operation: op.Operation) -> dict[int, int | None]:
-        return {n: c.parent for n, c in changes.apply(p, operation.change_set).clusters.items()}
+        return {n: c.parent for n, c in apply(p, operation.change_set).clusters.items()}
 
     assert parents(op.delete(p, 1)) == {2: None, 3: None, 4: None}
     assert parents(op.merge(p, [1], 4)) == {2: 4, 3: 4, 4: None}
     assert parents(op.merge(p, [1], 2)) == {2: None, 3: 2, 4: None}
     assert parents(op.merge(p, [4], 2)) == {1: None, 2: 1, 3: 1}
     for number, parent in ((4, 2), (1, 4), (4, 4), (4, 77)):  # a third level, and no theme
-        with pytest.raises(changes.StaleChangeError):
-            changes.apply(p, put_under(p, number, parent).change_set)
+        with pytest.raises(StaleChangeError):
+            apply(p, put_under(p, number, parent).change_set)
 
 
 def test_a_change_that_was_made_for_another_state_is_refused() -> None:
     p = made()
     mine, theirs = op.assign(p, np.array([3, 5]), 2), op.assign(p, np.array([5, 17]), 1)
-    with pytest.raises(changes.StaleChangeError) as error:
-        changes.apply(changes.apply(p, op.unassign(p, np.array([3])).change_set), mine.change_set)
+    with pytest.raises(StaleChangeError) as error:
+        apply(apply(p, op.unassign(p, np.array([3])).change_set), mine.change_set)
     assert error.value.sentences == [3]
-    assert (
-        changes.apply(changes.apply(p, theirs.change_set), op.mark(p, np.array([5]), True).change_set).uncertain.sum()
-        == 1
-    )
+    marked = op.mark(p, np.array([5]), True).change_set
+    assert apply(apply(p, theirs.change_set), marked).uncertain.sum() == 1
     gone, moved = op.delete(p, 2), op.assign(p, np.array([3]), 2)
-    with pytest.raises(changes.StaleChangeError):
-        changes.apply(changes.apply(p, moved.change_set), gone.change_set)
-    with pytest.raises(changes.StaleChangeError):
-        changes.apply(changes.apply(p, gone.change_set), moved.change_set)
+    with pytest.raises(StaleChangeError):
+        apply(apply(p, moved.change_set), gone.change_set)
+    with pytest.raises(StaleChangeError):
+        apply(apply(p, gone.change_set), moved.change_set)
 
 
 def test_what_changes_nothing_is_empty() -> None:
@@ -277,8 +276,8 @@ def test_what_changes_nothing_is_empty() -> None:
 
 def test_names_notes_and_colours_of_clusters() -> None:
     p = made()
-    p = changes.apply(p, op.rename(p, 1, "a\0b\ud800").change_set)
-    p = changes.apply(p, op.note(p, np.array([3]), "\0 =1+1 <b> \u202e").change_set)
+    p = apply(p, op.rename(p, 1, "a\0b\ud800").change_set)
+    p = apply(p, op.note(p, np.array([3]), "\0 =1+1 <b> \u202e").change_set)
     assert p.clusters[1].name == "a\ufffdb\ufffd"
     assert p.notes == {3: "\ufffd =1+1 <b> \u202e"}
     assert free_colour(p) == 2 and free_name(p, "Economy") == "Economy 2"
@@ -287,7 +286,7 @@ def test_names_notes_and_colours_of_clusters() -> None:
 def test_numbers_that_somebody_else_took_first_are_given_anew() -> None:
     p = made()
     mine, theirs = op.create(p, 3, "Mine", np.array([3])), op.create(p, 3, "Theirs", np.array([99]))
-    both = changes.apply(changes.apply(p, theirs.change_set), changes.renumbered(mine.change_set, {3: 4}))
+    both = apply(apply(p, theirs.change_set), changes.renumbered(mine.change_set, {3: 4}))
     assert both.members(4).tolist() == [3]
     assert both.clusters[4].name == "Mine"
 
@@ -300,14 +299,14 @@ def with_levels() -> Partition:
 def test_an_entry_follows_its_clusters_and_its_conflicts_are_found() -> None:
     p = made()
     cluster, text = changes.ClusterChange(None, Cluster(3, "New", 5)), Entry({"definition": "x"}, (3,), (3,))
-    mine = changes.ChangeSet((cluster, changes.EntryChange(EntryKind.CODE, "3", None, text)))
-    moved = changes.apply(p, changes.renumbered(mine, {3: 8}))
+    mine = ChangeSet((cluster, changes.EntryChange(EntryKind.CODE, "3", None, text)))
+    moved = apply(p, changes.renumbered(mine, {3: 8}))
     assert moved.entries == {(EntryKind.CODE, "8"): Entry({"definition": "x"}, (3,), (8,))}
     first, other = entered(p, "a", Entry({"yes": True})), entered(p, "a", Entry({"yes": 1}))
-    after = changes.apply(p, first.change_set)
-    with pytest.raises(changes.StaleChangeError):
-        changes.apply(after, other.change_set)
-    forced = changes.apply(after, changes.rebased(after, other.change_set))
+    after = apply(p, first.change_set)
+    with pytest.raises(StaleChangeError):
+        apply(after, other.change_set)
+    forced = apply(after, changes.rebased(after, other.change_set))
     assert forced.entries[EntryKind.ANSWER, "a"].data == {"yes": 1}
     assert forced.to_bytes() != after.to_bytes()
 
@@ -341,25 +340,23 @@ def test_sentences_enter_and_leave_exactly(ids: list[int], labels: list[int]) ->
     """They enter unassigned and leave as they entered; a state with other sentences is reached, and left again."""
     first = made()
     entered = op.extend(first, np.array(sorted(ids), np.int64), "wave 2").change_set
-    grown = changes.apply(first, entered)
+    grown = apply(first, entered)
     assert grown.ids.tolist() == sorted([*IDS.tolist(), *ids])
     assert grown.only(first.ids).to_bytes() == first.to_bytes()
-    assert changes.apply(grown, entered.inverse()).to_bytes() == first.to_bytes()
+    assert apply(grown, entered.inverse()).to_bytes() == first.to_bytes()
     assert not op.extend(grown, np.array(sorted(ids), np.int64), "wave 2").change_set
     numbers = np.array((labels * 2)[: len(grown.ids)])
     later = replace(grown, numbers=np.where(numbers > 0, 1, UNASSIGNED), notes={int(ids[0]): "new"})
     for before, after in ((first, later), (later, first)):
-        assert changes.apply(before, changes.difference(before, after)).to_bytes() == after.to_bytes()
-        assert changes.apply(after, changes.difference(before, after).inverse()).to_bytes() == before.to_bytes()
-    with pytest.raises(changes.StaleChangeError) as stale:
-        changes.apply(later, entered.inverse())
+        assert apply(before, changes.difference(before, after)).to_bytes() == after.to_bytes()
+        assert apply(after, changes.difference(before, after).inverse()).to_bytes() == before.to_bytes()
+    with pytest.raises(StaleChangeError) as stale:
+        apply(later, entered.inverse())
     assert ids[0] in stale.value.sentences
-    with pytest.raises(changes.StaleChangeError):
-        changes.apply(grown, entered)
-    assert (
-        not changes.rebased(grown, entered)
-        and changes.apply(first, changes.rebased(first, entered)).to_bytes() == grown.to_bytes()
-    )
+    with pytest.raises(StaleChangeError):
+        apply(grown, entered)
+    assert not changes.rebased(grown, entered)
+    assert apply(first, changes.rebased(first, entered)).to_bytes() == grown.to_bytes()
 
 
 @pytest.mark.parametrize("name", ["café", "CAFÉ", "cafe\u0301", "ca\u200bfé", "caf\u00e9\u202e", "ｃａｆé", " café "])
@@ -372,5 +369,5 @@ def test_names_of_clusters_that_look_the_same_or_cannot_be_used_are_refused(name
     for unusable in ("", " \n ", "x" * 201, "\u200b\u200d"):
         with pytest.raises(DataError):
             op.rename(p, 2, unusable)
-    assert changes.apply(p, op.rename(p, 1, name).change_set).clusters[1].name == clean(" ".join(name.split()))
+    assert apply(p, op.rename(p, 1, name).change_set).clusters[1].name == clean(" ".join(name.split()))
     assert free_name(p, "\u200b\u200d") == "Cluster" and free_name(p, name).endswith(" 2")

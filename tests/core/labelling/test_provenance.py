@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from themescope.core.labelling import changes
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ChangeSet, Step, apply
 from themescope.core.labelling.operations import Operation, OperationKind
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, start
 from themescope.core.labelling.provenance import (
@@ -34,23 +35,23 @@ class Written:
     """A labelling with its history, in memory."""
 
     first: Partition
-    log: list[tuple[changes.Step, changes.ChangeSet]] = field(default_factory=list)
+    log: list[tuple[Step, ChangeSet]] = field(default_factory=list)
     states: list[Partition] = field(default_factory=list)
 
     @property
     def now(self) -> Partition:
         return self.states[-1] if self.states else self.first
 
-    def write(self, kind: changes.Kind, about: Operation, person: str, target: int | None = None) -> changes.Step:
+    def write(self, kind: changes.Kind, about: Operation, person: str, target: int | None = None) -> Step:
         id = len(self.log) + 1
         when = NOON + timedelta(minutes=id)
         of = about.kind.value, about.summary, person, when, target
-        step = changes.Step(id, kind, *of, coder=about.coder if kind is changes.Kind.DO else "")
-        self.states.append(changes.apply(self.now, about.change_set))
+        step = Step(id, kind, *of, coder=about.coder if kind is changes.Kind.DO else "")
+        self.states.append(apply(self.now, about.change_set))
         self.log.append((step, about.change_set))
         return step
 
-    def do(self, make: Callable[[Partition], Operation], person: str = "Anna") -> changes.Step:
+    def do(self, make: Callable[[Partition], Operation], person: str = "Anna") -> Step:
         return self.write(changes.Kind.DO, make(self.now), person)
 
     def again(self, target: int, inverse: bool = False) -> Operation:
@@ -86,9 +87,7 @@ def moved(ids: list[int], numbers: list[int], sure: list[float] | None = None) -
         change = changes.SentenceChanges(
             changes.Field.CLUSTER, p.ids[changed], p.numbers[changed], after[changed], probability
         )
-        return Operation(
-            OperationKind.RECLUSTER, "moved", changes.ChangeSet((change,)) if len(changed) else changes.ChangeSet(), "m"
-        )
+        return Operation(OperationKind.RECLUSTER, "moved", ChangeSet((change,)) if len(changed) else ChangeSet(), "m")
 
     return make
 
@@ -127,10 +126,10 @@ def test_the_sentences_of_a_question_are_judged_and_others_only_moved() -> None:
     w = written(1, 1, 1, 2)
 
     def make(p: Partition) -> Operation:
-        after = changes.apply(p, moved([0, 1], [2, 2])(p).change_set)
+        after = apply(p, moved([0, 1], [2, 2])(p).change_set)
         entered = op.entries(OperationKind.ANSWER, "", [])
         answer = changes.EntryChange(EntryKind.ANSWER, "000001", None, Entry({"answer": "yes"}, (0, 3)))
-        change_set = changes.ChangeSet((*changes.difference(p, after), *entered.change_set, answer))
+        change_set = ChangeSet((*changes.difference(p, after), *entered.change_set, answer))
         return Operation(OperationKind.ANSWER, "→ two", change_set)
 
     w.do(make)
@@ -224,7 +223,7 @@ def test_any_sequence_of_steps_is_as_in_a_simple_model(numbers: list[int], data:
         if not about.change_set:
             continue
         try:
-            changes.apply(w.now, about.change_set)
+            apply(w.now, about.change_set)
         except Exception:
             continue  # another person's change is in the way, so nothing is written
         kind = {"undo": changes.Kind.UNDO, "redo": changes.Kind.REDO}.get(what, changes.Kind.DO)

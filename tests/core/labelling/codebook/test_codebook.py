@@ -13,6 +13,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.codebook import entries as codebook
 from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.entries import CodebookEntry, PortableCode, codes, entry_of
 from themescope.core.labelling.markup import as_html, as_markdown
 from themescope.core.labelling.partition import COLOURS, Cluster, Partition, start
 from themescope.core.labelling.task_items import share_right, training_items
@@ -21,7 +22,7 @@ IDS = np.arange(10, 18, dtype=np.int64)
 HEADINGS = st.sampled_from(["Inclusion rules:", "\\Examples:", "Notes:", "- a", "\\\\Notes:", ""])
 hostile = st.text(max_size=30) | st.lists(st.text(max_size=8) | HEADINGS, max_size=5).map("\n".join)
 ids = st.lists(st.sampled_from(IDS.tolist()), max_size=4).map(tuple)
-entry_strategy = st.builds(codebook.CodebookEntry, hostile, hostile, hostile, hostile, ids, ids).map(codebook.checked)
+entry_strategy = st.builds(CodebookEntry, hostile, hostile, hostile, hostile, ids, ids).map(codebook.checked)
 
 
 def made() -> Partition:
@@ -29,35 +30,29 @@ def made() -> Partition:
     return start(IDS, [1, 1, 2, 2, 3, 3, 3, -1], clusters)
 
 
-def written(partition: Partition, number: int, entry: codebook.CodebookEntry) -> Partition:
+def written(partition: Partition, number: int, entry: CodebookEntry) -> Partition:
     return apply(partition, book.write(partition, number, entry).change_set)
 
 
 def test_entries_follow_their_clusters_through_merges_deletions_and_re_clusterings() -> None:
-    p = written(made(), 1, codebook.CodebookEntry("what was", include="years", examples=(10,)))
-    p = written(p, 3, codebook.CodebookEntry("what is paid", exclude="gifts", examples=(14,), counter_examples=(10,)))
+    p = written(made(), 1, CodebookEntry("what was", include="years", examples=(10,)))
+    p = written(p, 3, CodebookEntry("what is paid", exclude="gifts", examples=(14,), counter_examples=(10,)))
     merged = apply(p, op.merge(p, [1], 3).change_set)
-    assert codebook.entry_of(merged, 3) == codebook.CodebookEntry(
-        "what is paid\n\nPast:\nwhat was", "years", "gifts", "", (14, 10), ()
-    )
-    assert not codebook.entry_of(apply(p, op.delete(p, 3).change_set), 3)
+    assert entry_of(merged, 3) == CodebookEntry("what is paid\n\nPast:\nwhat was", "years", "gifts", "", (14, 10), ())
+    assert not entry_of(apply(p, op.delete(p, 3).change_set), 3)
     assert len(merged.entries) == 1
-    p = written(made(), 3, codebook.CodebookEntry("what is paid"))
+    p = written(made(), 3, CodebookEntry("what is paid"))
     parts = [("Money", IDS[4:6]), ("Coins", IDS[6:7])]
     after = apply(p, op.recluster(p, parts, 4, [3]).change_set)
-    assert [bool(code.entry) for code in codebook.codes(after)] == [False, False, True, False]
+    assert [bool(code.entry) for code in codes(after)] == [False, False, True, False]
 
 
 def test_selected_sentences_become_examples_or_training_items_of_their_clusters() -> None:
     p = made()
     p = apply(p, book.add_own_examples(p, np.array([10, 12, 17])).change_set)
-    assert (codebook.entry_of(p, 1).examples, codebook.entry_of(p, 2).examples, codebook.entry_of(p, 3)) == (
-        (10,),
-        (12,),
-        codebook.CodebookEntry(),
-    )
+    assert (entry_of(p, 1).examples, entry_of(p, 2).examples, entry_of(p, 3)) == ((10,), (12,), CodebookEntry())
     moved = apply(p, book.add_examples(p, 1, [10], counter=True).change_set)
-    assert (codebook.entry_of(moved, 1).examples, codebook.entry_of(moved, 1).counter_examples) == ((), (10,))
+    assert (entry_of(moved, 1).examples, entry_of(moved, 1).counter_examples) == ((), (10,))
     with pytest.raises(DataError, match="Assign the sentence"):
         book.add_own_examples(p, np.array([17]))
     p = made()
@@ -79,39 +74,37 @@ def test_selected_sentences_become_examples_or_training_items_of_their_clusters(
 
 def test_texts_and_examples_have_limits() -> None:
     with pytest.raises(DataError, match="20,000"):
-        codebook.checked(codebook.CodebookEntry("a" * (codebook.TEXT_LIMIT + 1)))
+        codebook.checked(CodebookEntry("a" * (codebook.TEXT_LIMIT + 1)))
     with pytest.raises(DataError, match="counter-examples"):
-        codebook.checked(codebook.CodebookEntry(examples=tuple(range(codebook.EXAMPLE_LIMIT + 1))))
-    assert codebook.checked(codebook.CodebookEntry(" a\r\nb\x01 ")).definition == "a\nb\ufffd"
+        codebook.checked(CodebookEntry(examples=tuple(range(codebook.EXAMPLE_LIMIT + 1))))
+    assert codebook.checked(CodebookEntry(" a\r\nb\x01 ")).definition == "a\nb\ufffd"
 
 
 @given(st.dictionaries(st.sampled_from(["definition", "include", "exclude", "notes"]), hostile, max_size=4))
 def test_one_text_holds_all_fields(texts: dict[str, str]) -> None:
-    clean = codebook.checked(codebook.CodebookEntry(**texts))
-    code = codebook.PortableCode("A", texts={name: text for name in texts if (text := getattr(clean, name))})
-    assert codebook.described(codebook.PortableCode("A"), codebook.description(code)) == code
+    clean = codebook.checked(CodebookEntry(**texts))
+    code = PortableCode("A", texts={name: text for name in texts if (text := getattr(clean, name))})
+    assert codebook.described(PortableCode("A"), codebook.description(code)) == code
 
 
 @given(st.lists(entry_strategy, min_size=3, max_size=3))
-def test_codes_come_back_from_description_json_and_table(entries: list[codebook.CodebookEntry]) -> None:
+def test_codes_come_back_from_description_json_and_table(entries: list[CodebookEntry]) -> None:
     p = made()
     for number, entry in enumerate(entries, 1):
         assert codebook.unpacked(codebook.packed(entry)) == entry == codebook.checked(entry)
         p = written(p, number, entry)
     shown = {int(id): codebook.reference(f"Sentence {id} (that)", "Art (icle)", int(id)) for id in IDS}
     known = {text: id for id, text in shown.items()}
-    listed = codebook.portable(codebook.codes(p), shown, p.sizes())
+    listed = codebook.portable(codes(p), shown, p.sizes())
     cells = [[str(cell) for cell in row] for row in codebook.rows(listed)]
     assert [(row[0], row[-1]) for row in cells] == [("Past", "2"), ("War", "2"), ("Money", "3")]
-    bare = [codebook.PortableCode(c.name, c.theme, c.colour) for c in listed]
+    bare = [PortableCode(c.name, c.theme, c.colour) for c in listed]
     for again in (
         codebook.from_json(codebook.json_text("x", listed)),
         codebook.from_rows(codebook.HEADER, cells),
         [codebook.described(code, codebook.description(c)) for code, c in zip(bare, listed, strict=True)],
     ):
-        assert [codebook.entry_for(code, known.get) for code in again] == [
-            (code.entry, 0) for code in codebook.codes(p)
-        ]
+        assert [codebook.entry_for(code, known.get) for code in again] == [(code.entry, 0) for code in codes(p)]
         assert [(code.name, code.theme) for code in again] == [("Past", ""), ("War", "Past"), ("Money", "")]
 
 
@@ -133,40 +126,40 @@ def test_another_file_is_no_codebook_and_short_rows_of_a_table_are_read() -> Non
 
 
 def test_the_texts_of_users_are_not_markup() -> None:
-    code = codebook.PortableCode("# <b>x</b>", texts={"definition": "*a*\n1. b\n- c <script>"}, examples=("_e_ & <i>",))
+    code = PortableCode("# <b>x</b>", texts={"definition": "*a*\n1. b\n- c <script>"}, examples=("_e_ & <i>",))
     page, text = as_html(codebook.blocks("<t>", "", [code]), "<t>"), as_markdown(codebook.blocks("<t>", "", [code]))
     assert "<script>" not in page and "<b>" not in page and "<i>" not in page and "<t>" not in page
     assert "\\<script\\>" in text and "\\*a\\*" in text and "1\\. b" in text and "\\- c" in text
-    lines = codebook.PortableCode("x", texts={"definition": "Title\n---\nmore\n\n===\n- - -"})
+    lines = PortableCode("x", texts={"definition": "Title\n---\nmore\n\n===\n- - -"})
     shown = as_markdown(codebook.blocks("t", "", [lines])).splitlines()
     assert not any(re.fullmatch(r"[-=]+\\?", line) for line in shown)
 
 
 def test_a_codebook_for_some_sentences_keeps_examples_and_counter_examples_apart() -> None:
     ids = made().ids.tolist()
-    whole = codebook.CodebookEntry("What", examples=tuple(ids[:2]), counter_examples=tuple(ids[2:4]))
+    whole = CodebookEntry("What", examples=tuple(ids[:2]), counter_examples=tuple(ids[2:4]))
     p = written(made(), 2, whole)
     p = apply(p, book.record_version(p, "a", "First").change_set)
-    p = written(p, 3, codebook.CodebookEntry(examples=(ids[0],)))
+    p = written(p, 3, CodebookEntry(examples=(ids[0],)))
     part = replace(p, entries=codebook.entries_with(p, ids[1:3]))
-    left = codebook.CodebookEntry("What", examples=(ids[1],), counter_examples=(ids[2],))
-    assert codebook.entry_of(part, 2) == left and not codebook.entry_of(part, 3)
+    left = CodebookEntry("What", examples=(ids[1],), counter_examples=(ids[2],))
+    assert entry_of(part, 2) == left and not entry_of(part, 3)
     (version,) = codebook.versions(part)
     assert version.name == "First" and {c.cluster.number: c.entry for c in version.codes}[2] == left
-    assert [code.cluster for code in version.codes] == [code.cluster for code in codebook.codes(p)]
+    assert [code.cluster for code in version.codes] == [code.cluster for code in codes(p)]
 
 
 @given(entry_strategy, entry_strategy)
-def test_versions_keep_a_state_and_give_it_back(first: codebook.CodebookEntry, second: codebook.CodebookEntry) -> None:
+def test_versions_keep_a_state_and_give_it_back(first: CodebookEntry, second: CodebookEntry) -> None:
     p = written(made(), 2, first)
     p = apply(p, book.record_version(p, "a", "First").change_set)
     (version,) = codebook.versions(p)
-    assert list(version.codes) == codebook.codes(p) and not codebook.differences(version.codes, codebook.codes(p))
+    assert list(version.codes) == codes(p) and not codebook.differences(version.codes, codes(p))
     later = apply(written(p, 2, second), op.delete(p, 3).change_set)
-    found = codebook.differences(version.codes, codebook.codes(later))
+    found = codebook.differences(version.codes, codes(later))
     assert [one.kind for one in found] == [*(["changed"] if first != second else []), "removed"]
     back = apply(later, book.restore_version(later, version).change_set)
-    assert codebook.entry_of(back, 2) == first
+    assert entry_of(back, 2) == first
 
 
 def test_a_version_has_a_name_of_its_own() -> None:
@@ -190,18 +183,18 @@ def test_the_pieces_of_a_difference_give_both_texts(old: str, new: str) -> None:
 
 
 def test_a_file_of_codes_creates_clusters_and_replaces_texts() -> None:
-    p = written(made(), 3, codebook.CodebookEntry("old", notes="kept only here"))
+    p = written(made(), 3, CodebookEntry("old", notes="kept only here"))
     listed = [
-        codebook.PortableCode("Loans", "Money", 5, {"definition": "borrowed"}),
-        codebook.PortableCode("Money", "", None, {"definition": "new"}, examples=("there", "not there")),
-        codebook.PortableCode("Loans", "Elsewhere"),
+        PortableCode("Loans", "Money", 5, {"definition": "borrowed"}),
+        PortableCode("Money", "", None, {"definition": "new"}, examples=("there", "not there")),
+        PortableCode("Loans", "Elsewhere"),
     ]
     done = book.adopt(p, listed, {"there": 14}.get, 4)
     after = apply(p, done.operation.change_set)
     assert (done.created, done.changed, done.missing) == (2, 2, 1)
     assert after.clusters[4] == Cluster(4, "Loans", 5, 3)
     assert after.clusters[5].name == "Loans (2)" and after.clusters[5].parent is None
-    assert codebook.entry_of(after, 3) == codebook.CodebookEntry("new", examples=(14,))
+    assert entry_of(after, 3) == CodebookEntry("new", examples=(14,))
     again = book.adopt(after, listed, {"there": 14}.get, 6)
     assert not again.operation.change_set
     with pytest.raises(DataError):
@@ -239,9 +232,9 @@ def test_a_reference_holds_the_text(text: str, title: str) -> None:
 def test_codes_that_look_like_a_cluster_are_taken_for_it() -> None:
     p = start([10], None, [Cluster(1, "Weather", 0)])
     listed = [
-        codebook.PortableCode("WEATHER", texts={"definition": "rain"}),
-        codebook.PortableCode("weather\u200b"),
-        codebook.PortableCode("x", "weather"),
+        PortableCode("WEATHER", texts={"definition": "rain"}),
+        PortableCode("weather\u200b"),
+        PortableCode("x", "weather"),
     ]
     done = book.adopt(p, listed, {}.get, 2)
     assert (done.created, done.changed, done.numbers) == (2, 1, {0: 1, 1: 2, 2: 3})
