@@ -28,6 +28,11 @@ def test_phones_show_cards_in_place_of_tables(page: Page, filled: App) -> None:
     expect(card).to_be_hidden()
 
 
+def corpora(app: App) -> list[str]:
+    with app.store.reading() as r:
+        return [corpus.name for corpus in r.corpora.list()]
+
+
 def towns(folder: Path) -> Path:
     """A file of three articles; its name, and the first title and heading, are markup."""
     path = folder / "towns <b>of<b> *words*.jsonl"
@@ -51,7 +56,7 @@ def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, tmp_path: Pa
     name.fill(CORPUS)
     name.press("Enter")
     page.get_by_role("button", name="Import", exact=True).click()
-    wait_for(Runner(app.store).run_next)
+    wait_for(lambda: Runner(app.store).run_next() and CORPUS in corpora(app))  # others may wait
     open_page(page, f"{app.url}/texts?{urlencode({'corpus': CORPUS, 'texts_article': 'Town 7'})}", "Texts")
     expect(page.get_by_role("heading", name="Town 7")).to_be_visible()
     sections = page.locator(".reader nav button")
