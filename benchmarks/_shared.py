@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from themescope.core.compute import processor
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
 from themescope.core.types import Floats, Labels, Mask
+from themescope.jobs.common.articles import code_version
 
 T = TypeVar("T")
 AMI, ARI = AdjustedMutualInformation(MetricConfig()), AdjustedRandIndex(MetricConfig())
@@ -41,6 +44,12 @@ def timed(work: Callable[[], T]) -> tuple[T, float, float]:
     wall, processor = time.perf_counter(), time.process_time()
     result = work()
     return result, time.perf_counter() - wall, time.process_time() - processor
+
+
+def about(program: str) -> dict[str, Any]:
+    """Return what the record of a program begins with."""
+    today = datetime.now(UTC).date().isoformat()
+    return {"program": program, "date": today, "version": code_version(), "processor": processor()}
 
 
 def add_to_record(file: Path | None, of: str, name: str, rows: object) -> None:

@@ -19,7 +19,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,9 +26,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks._shared import about
 from benchmarks.training import synthetic_data
 from themescope.core.clustering import REGISTRY as CLUSTERERS
-from themescope.core.compute import processor
 from themescope.core.config import config_from_dict
 from themescope.core.errors import ThemescopeError
 from themescope.core.metrics import REGISTRY as METRICS
@@ -62,7 +61,7 @@ from themescope.core.text.word_vectors import TokenIds, load_word_vectors, read_
 from themescope.core.types import Index, NullReport, Split
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.articles import code_revision, code_version
+from themescope.jobs.common.articles import code_revision
 
 CLOSE = 1e-3
 """Largest difference of equal results, as a share of their size; sums are added in another order on a GPU."""
@@ -90,11 +89,8 @@ def main(arguments: Sequence[str] | None = None, device: str = "cuda") -> None:
         return
     started = time.monotonic()
     record: dict[str, Any] = {
-        "program": "python -m benchmarks.gpu",
-        "date": datetime.now(UTC).date().isoformat(),
-        "version": code_version(),
+        **about("python -m benchmarks.gpu"),
         "revision": code_revision(),
-        "processor": processor(),
         "gpu": torch.cuda.get_device_name() if device == "cuda" else device,
         "torch": torch.__version__,
         "equal": equalities(device),

@@ -18,7 +18,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +28,8 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from themescope.core.compute import processor
+from benchmarks._shared import about, timed
+from benchmarks.training import measure
 from themescope.core.errors import ConfigError, MissingExtraError
 from themescope.core.models.triplet_network.model import ConcatenatedModel, Inference, TripletNet
 from themescope.core.models.triplet_network.network import BiLstmAttention
@@ -118,24 +118,16 @@ def compare_texts(names: Sequence[str], seconds: float, record: Path | None) -> 
         run(texts[:_FEW])  # the first call compiles and fills caches
         sizes[name] = SENTENCES if _rate(partial(run, texts[:_FEW]), _FEW) > SENTENCES else _FEW
         runs[name] = partial(run, texts[: sizes[name]])
-        runs[name]()
-    rates: dict[str, list[float]] = {name: [] for name in runs}
-    end = time.monotonic() + seconds
-    while time.monotonic() < end or len(rates[title]) < _ROUNDS:
-        for name, run in runs.items():
-            rates[name].append(_rate(run, sizes[name]))
+    rates = measure({name: partial(_rate, run, sizes[name]) for name, run in runs.items()}, seconds, _ROUNDS)
     medians = {name: float(np.median(found)) for name, found in rates.items()}
     print(speed_table(medians))
     if record is not None:
-        about = {
-            "program": "python -m benchmarks.inference --installed",
-            "date": datetime.now(UTC).date().isoformat(),
-            "processor": processor(),
+        found = about("python -m benchmarks.inference --installed") | {
             "threads": torch.get_num_threads(),
             "rounds": len(rates[title]),
             "sentences_per_cpu_second": medians,
         }
-        record.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        record.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
 
 def speed_table(medians: Mapping[str, float]) -> str:
@@ -152,6 +144,10 @@ def _rate(run: Callable[[], object], sentences: int) -> float:
         run()
         done += sentences
     return done / (time.process_time() - started)
+
+
+def _cpu_seconds(run: Callable[[], object]) -> float:
+    return timed(run)[2]
 
 
 def main() -> None:
@@ -174,13 +170,7 @@ def main() -> None:
     net, tokens = network.network, synthetic_sentences(network)
     runs = encoders(net, tokens)
     vectors_by_name = {name: run() for name, run in runs.items()}  # the first call compiles
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    end = time.monotonic() + options.seconds
-    while time.monotonic() < end or len(times["ours, int8"]) < 3:
-        for name, run in runs.items():
-            started = time.process_time()
-            run()
-            times[name].append(time.process_time() - started)
+    times = measure({name: partial(_cpu_seconds, run) for name, run in runs.items()}, options.seconds)
     baseline, reference = float(np.median(times["packed, b = 64"])), vectors_by_name["packed, b = 64"]
     print(f"{model!r}, {options.threads} threads, {len(tokens):,} sentences, {len(tokens.ids):,} tokens")
     for name, seconds in times.items():

@@ -22,14 +22,13 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.compute import processor
+from benchmarks._shared import about
 from themescope.core.config import config_from_dict
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.models.triplet_network.network import articles_within
@@ -39,7 +38,6 @@ from themescope.core.types import Split
 from themescope.db.records import TripletSetRecord
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.articles import code_version
 from themescope.jobs.queue.runner import resume_here, run_here
 
 Floats = npt.NDArray[np.float64]
@@ -141,10 +139,7 @@ class Curve:
         compared = [("mean-vectors", items[-1:], level[1])]
         compared += [(o["method"], [alike[k] for k in alike if k == (o["limit"], o["seed"])], v) for o, v in others]
         return {
-            "program": "python -m benchmarks.learning_curve",
-            "date": datetime.now(UTC).date().isoformat(),
-            "version": code_version(),
-            "processor": processor(),
+            **about("python -m benchmarks.learning_curve"),
             "data": {use: _described(found) for use, found in (("trained", self.set), ("evaluated", self.evaluated))},
             "settings": {name: value for name, value in self.settings.items() if name != "word_vectors"},
             "words": Path(self.words).name,

@@ -1,8 +1,8 @@
 """Size and structure of a checkout: ``python benchmarks/size.py [FOLDER …]`` prints a column for each folder.
 
-Lines are physical lines of the files that git tracks. A name counts as defined twice if two modules of the product have
-a public class of that name. A cycle is a set of modules that import each other, also inside functions. A function
-counts as called once if it is private, at the top of its module, and its name is read once in that module.
+Lines are physical lines of the files that git tracks. A cycle is a set of modules that import each
+other, also inside functions. A function counts as called once if it is private, at the top of its module, and its name
+is read once in that module.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -32,14 +31,7 @@ def figures(root: Path) -> dict[str, object]:
     product = [path for path in files if top[path] in PACKAGES]
     trees = {path: ast.parse(path.read_text("utf-8")) for path in product if path.suffix == ".py"}
     python, scripts = _lines(trees), _lines(path for path in product if path.suffix in SCRIPTS)
-    classes = Counter(
-        node.name
-        for tree in trees.values()
-        for node in tree.body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    )
     private, once = _called_once(trees.values())
-    base, app = _dependencies(root)
     return {
         "product, files": sum(path.suffix in (".py", *SCRIPTS) for path in product),
         "product, lines of Python": python,
@@ -49,9 +41,6 @@ def figures(root: Path) -> dict[str, object]:
         "benchmarks, programs": sum(top[p] == "benchmarks" and p.suffix == ".py" and p.name[0] != "_" for p in files),
         "benchmarks, lines": _lines(path for path in files if top[path] == "benchmarks" and path.suffix == ".py"),
         "docs, lines": _lines(path for path in files if path.suffix == ".md"),
-        "dependencies, base": base,
-        "dependencies, app": app,
-        "public class names defined twice": sum(count > 1 for count in classes.values()),
         "import cycles": _cycles(root, trees),
         "private functions": private,
         "private functions called once": once,
@@ -74,14 +63,6 @@ def _called_once(trees: Iterable[ast.Module]) -> tuple[int, int]:
         read = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
         every, once = every + len(names), once + sum(read[name] == 1 for name in names if not name.startswith("__"))
     return every, once
-
-
-def _dependencies(root: Path) -> tuple[int, int]:
-    """Return the direct dependencies of the library alone, and with the application."""
-    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
-    names = [{line.split(";")[0].split("[")[0].strip(" <>=0123456789.,") for line in lines} for lines in (
-        project["dependencies"], project["optional-dependencies"].get("app", []))]  # fmt: skip
-    return len(names[0]), len(names[0] | names[1])
 
 
 def _cycles(root: Path, trees: dict[Path, ast.Module]) -> int:

@@ -103,13 +103,13 @@ def speed(step: Callable[[Index], None], batches: list[Index]) -> float:
     return sum(map(len, batches)) / (time.perf_counter() - started)
 
 
-def measure(methods: dict[str, Callable[[], float]], seconds: float) -> dict[str, list[float]]:
-    """Return the speeds of rounds that alternate between all methods until the time is up, after an untimed round."""
+def measure(methods: dict[str, Callable[[], float]], seconds: float, fewest: int = 3) -> dict[str, list[float]]:
+    """Return the results of rounds that alternate between all methods until the time is up, after an untimed round."""
     rounds: dict[str, list[float]] = {name: [] for name in methods}
     for run in methods.values():
         run()
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(next(iter(rounds.values()))) < 3:
+    while time.perf_counter() < end or len(next(iter(rounds.values()))) < fewest:
         for name, run in methods.items():
             rounds[name].append(run())
     return rounds

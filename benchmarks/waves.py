@@ -21,13 +21,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks._shared import add_to_record, calibration_error, known_lists
+from benchmarks._shared import about, add_to_record, calibration_error, known_lists
 from themescope import find_themes, load
 from themescope.core.sentence_model import vectors_of
 from themescope.core.tasks.waves import ThemeCentres, new_themes
@@ -127,8 +126,8 @@ def of_themes(args: argparse.Namespace) -> None:
         row["right"] = float(right.mean())
     print("all:", pooled)
     if args.record:
-        about = {"program": "python -m benchmarks.waves themes", "date": date.today().isoformat()}
-        args.record.write_text(json.dumps(about | {"all": pooled, "lists": rows}, indent=1) + "\n", "utf-8")
+        found = about("python -m benchmarks.waves themes") | {"all": pooled, "lists": rows}
+        args.record.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
