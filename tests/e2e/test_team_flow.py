@@ -173,7 +173,7 @@ def coded(app: App, person: str, corpus: str) -> dict[str, str]:
     return {texts[id]: str(n) for id, n in zip(state.ids.tolist(), state.numbers.tolist(), strict=True) if n > 0}
 
 
-@pytest.mark.parametrize(("latency_ms", "units"), [(0, 30), pytest.param(300, 60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("latency_ms", "units"), [(0, 60), pytest.param(300, 60, marks=pytest.mark.slow)])
 def test_every_key_codes_the_unit_that_is_shown(
     page: Page, other_page: Page, app: App, latency_ms: int, units: int
 ) -> None:
