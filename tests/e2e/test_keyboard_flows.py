@@ -61,7 +61,6 @@ def test_keys_lead_from_any_page_to_a_sentence(page: Page, filled: App) -> None:
     expect(options.filter(has_text="Danube Course paragraph").first).to_be_visible()
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
-    at_rest(page)
     page.keyboard.press("Control+k")
     expect(page.get_by_role("combobox", name="Search")).to_be_focused()
     page.keyboard.type("danube history paragraph 1 sentence 0 has")

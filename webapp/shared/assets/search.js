@@ -116,6 +116,7 @@ class Search {
   }
 
   key(event) {
+    if (!this.dialog.open) return; // its box keeps the focus until the page is drawn again
     if (event.key !== "Escape") event.stopPropagation(); // the keys of the page are not those of the dialog
     if (event.target !== this.input) return;
     if (event.key === "Enter") {
