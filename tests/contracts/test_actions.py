@@ -106,7 +106,6 @@ def _finish_item(s: Scene) -> None:
 
 
 def in_store(change: Callable[[Unit, Scene], object]) -> Do:
-    """An action that writes by repositories."""
     return lambda s: s.write(lambda w: change(w, s))
 
 
@@ -265,7 +264,6 @@ def _fill(store: Store) -> None:
 
 
 def _scene(store: Store, name: str) -> Scene:
-    """What a visitor acts on."""
     with store.reading() as r:
         labellings = {record.name: record.id for record in r.labellings.list()}
         (deleted,), (made,) = r.labellings.list(deleted=True), r.triplets.list()

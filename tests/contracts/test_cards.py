@@ -1,5 +1,3 @@
-"""Every card of every family: it can be shown, configured and built without surprises."""
-
 import dataclasses
 import importlib
 import json

@@ -1,5 +1,3 @@
-"""What every registered clusterer keeps to."""
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,5 +1,3 @@
-"""What the project imports is what pyproject.toml declares."""
-
 import ast
 import re
 import sys

@@ -1,5 +1,3 @@
-"""Contract of every registered model."""
-
 import copy
 import dataclasses
 import json

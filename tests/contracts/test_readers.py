@@ -1,5 +1,3 @@
-"""One suite over every registered reader, on tiny files."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,5 +1,3 @@
-"""Roles are enforced for each table and each entry point, and pages have no other access to the store."""
-
 import ast
 import re
 from collections.abc import Callable

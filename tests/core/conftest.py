@@ -22,5 +22,4 @@ def folder_of_means(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def means(folder_of_means: Path) -> SentenceModel:
-    """The model of that folder."""
     return themescope.load(folder_of_means)

@@ -1,5 +1,3 @@
-"""Estimators: scikit-learn's conventions, Themescope's models in its pipelines, and other encoders in ours."""
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,5 +1,3 @@
-"""The order of the rows has no influence on themes and clusters, with the same labels to the last digit."""
-
 import csv
 import gzip
 import json

@@ -1,5 +1,3 @@
-"""Themes of the library: rows, tables, new sentences, changes, files and pictures."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Scripts as users write them: ``mypy --strict`` accepts them, and they run."""
-
 import os
 import subprocess
 import sys

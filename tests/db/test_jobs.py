@@ -29,7 +29,6 @@ def finish(store: Store, id: int, status: JobStatus, owner: str = "me", **about:
 
 
 def ended(store: Store, status: JobStatus, after: int | None = None) -> int:
-    """The id of a job that was claimed and ended."""
     id = add(store, after=after)
     claim(store, id)
     finish(store, id, status, error="No." if status is JobStatus.FAILED else "")

@@ -1,5 +1,3 @@
-"""Labellings in the store: state, history, versions, people."""
-
 from dataclasses import replace
 from threading import Barrier, Thread
 

@@ -30,7 +30,6 @@ HEAD = ScriptDirectory.from_config(configuration()).get_current_head()
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    """A store without any table."""
     url = "" if request.param == "sqlite" else request.getfixturevalue("postgres_server").new_database()
     store = Store(Settings.in_folder(tmp_path / "home", url))
     yield store

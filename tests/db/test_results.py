@@ -1,5 +1,3 @@
-"""Models, runs, maps, papers, saved views, and triplets with their reviews."""
-
 import math
 from contextlib import AbstractContextManager
 

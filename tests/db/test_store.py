@@ -1,5 +1,3 @@
-"""The store, its transactions and settings."""
-
 import errno
 import os
 import pickle

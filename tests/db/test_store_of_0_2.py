@@ -1,5 +1,3 @@
-"""Stores of earlier versions: migration, records, models, labellings, maps, runs, jobs and error notebooks."""
-
 import json
 import sqlite3
 from collections import Counter

@@ -1,5 +1,3 @@
-"""Files beside the database: vectors, on the local disk and on a server with the protocol of S3, and artifacts."""
-
 import os
 import re
 import time
@@ -44,7 +42,6 @@ def s3_url(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture(params=["local", "s3"])
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> VectorFiles:
-    """An empty folder of vector files."""
     url = "" if request.param == "local" else request.getfixturevalue("s3_url")
     return VectorFiles(open_folder(url, tmp_path))
 

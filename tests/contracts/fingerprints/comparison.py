@@ -1,5 +1,3 @@
-"""Comparing fingerprints with those that were kept, and keeping new ones."""
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
@@ -48,12 +46,10 @@ class Change(NamedTuple):
 
 
 def computable(card: Card) -> bool:
-    """Return whether the libraries of an implementation are installed."""
     return "encoder" not in card.tags or find_spec("transformers") is not None
 
 
 def compare(family: str, card: Card, values: Fingerprint, kept: Mapping[str, Any] | None) -> Change | None:
-    """Return what is wrong with the kept fingerprint of a card, if anything."""
     name = f"{family} {card.id}"
     if kept is None:
         return Change(f"{name}: there is no fingerprint. Write it.", True)
@@ -94,7 +90,6 @@ def update(kept: Kept) -> tuple[Kept, list[Change]]:
 
 
 def read() -> Kept:
-    """Return the kept fingerprints: family → id → revision and values."""
     kept: Kept = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
     return kept
 

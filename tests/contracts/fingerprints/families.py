@@ -1,5 +1,3 @@
-"""Fingerprints of models, clusterers, metrics, readers, summarizers and tables of word vectors."""
-
 import dataclasses
 import json
 import tempfile

@@ -37,7 +37,6 @@ def partition(labels: Labels) -> str:
 
 
 def upper(square: Any) -> list[float]:
-    """Return the upper triangle of a matrix, row by row."""
     dense = np.asarray(square.toarray() if hasattr(square, "toarray") else square, dtype=np.float64)
     return [float(value) for value in dense[np.triu_indices(len(dense))]]
 

@@ -1,5 +1,3 @@
-"""Fingerprints of job kinds that compute something themselves."""
-
 import dataclasses
 from collections.abc import Callable
 from unittest import mock

@@ -1,5 +1,3 @@
-"""Correlation clustering and pair probabilities: exhaustive search as oracle, planted clusters, invariances."""
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""k-means, Ward, spectral and sequential clustering beside their definitions and scikit-learn's."""
-
 import tracemalloc
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Identical texts: what is identical, which row represents a text, and that the order of rows does not matter."""
-
 import numpy as np
 import pytest
 from hypothesis import given

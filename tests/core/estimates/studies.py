@@ -25,7 +25,6 @@ class Study:
     """The machine gives probabilities, which are too low; its error rates are not used."""
 
     def draw(self, random: np.random.Generator) -> CodedUnits:
-        """Return a corpus of the population with a sample of labels."""
         chances = np.full(self.documents, self.share)
         if self.correlation:
             size = (1 - self.correlation) / self.correlation

@@ -1,5 +1,3 @@
-"""Accuracy of triplets: its definitions, intervals, articles, margins and pairs of sections."""
-
 from collections import defaultdict
 from collections.abc import Sequence
 

@@ -1,5 +1,3 @@
-"""Maps: seeded, of any size, faithful on clear clusters, cancelled when asked."""
-
 import pickle
 import threading
 

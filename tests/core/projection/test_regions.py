@@ -1,5 +1,3 @@
-"""Regions of a map are nested, the same for the same points, and every point is in one."""
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

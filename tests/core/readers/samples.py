@@ -99,7 +99,6 @@ def texts(article):
 
 
 def workbook(*rows):
-    """Return a workbook of one sheet."""
     import openpyxl  # the library is also tested where it is not installed
 
     book, content = openpyxl.Workbook(), io.BytesIO()
@@ -110,7 +109,6 @@ def workbook(*rows):
 
 
 def parquet(rows):
-    """Return a Parquet file of rows by name of column."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -152,7 +150,6 @@ def docx(body, **parts):
 
 
 def archive(files, form=tarfile.DEFAULT_FORMAT):
-    """Return a tar archive of texts by name."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w", format=form) as tar:
         for name, text in files.items():
@@ -163,13 +160,11 @@ def archive(files, form=tarfile.DEFAULT_FORMAT):
 
 
 def read(path, **options):
-    """Return the articles of a file and the account of its reader."""
     reader = REGISTRY.build(formats.detect(path), options)
     return list(reader.read(path, SILENT)), reader.account
 
 
 def read_as(id, path, **options):
-    """Return the articles of a file by a reader, and what it counted."""
     reader = REGISTRY.build(id, options)
     return list(reader.read(path, SILENT)), reader.skipped
 

@@ -389,7 +389,6 @@ def benchmark(parts: Parts) -> bytes:
 
 
 def packed(parts: Parts) -> bytes:
-    """An archive of a file for each piece."""
     names = {"text": "{}.txt", "markdown": "{}.md", "page": "{}.html", "folder": "a/{}.txt"}
     forms = {"text": "{}", "markdown": "# Ada\n\n{}", "page": "<html><p>{}</p></html>", "folder": "{}"}
     return made({names[kind].format(n): forms[kind].format(text) for n, (kind, text) in enumerate(parts)})

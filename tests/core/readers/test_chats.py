@@ -1,5 +1,3 @@
-"""Transcripts, subtitles and chats: who says what, and when, and that no turn has the speaker of another one."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""ZIP files of datasets: what is unpacked, and what is refused."""
-
 import stat
 import zipfile
 from collections.abc import Callable

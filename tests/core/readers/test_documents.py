@@ -1,5 +1,3 @@
-"""Documents: what becomes text, in which order, and that nothing is lost without being listed."""
-
 import pytest
 
 from tests.core.readers.samples import docx, listed, par, read, run, texts, turns, write

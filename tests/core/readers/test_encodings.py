@@ -1,5 +1,3 @@
-"""Encodings without a mark: right or asked for, never wrong."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""What each reader takes, leaves and counts; the sentence that each broken file gets."""
-
 import json
 
 import pytest

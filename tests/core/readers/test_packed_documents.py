@@ -1,5 +1,3 @@
-"""Mail, books, RTF, LaTeX, saved pages and archives: what becomes text; nothing is lost without being listed."""
-
 import io
 import re
 import zipfile

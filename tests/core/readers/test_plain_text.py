@@ -1,5 +1,3 @@
-"""Plain text: which lines are paragraphs, and what becomes of the others."""
-
 import textwrap
 from pathlib import Path
 

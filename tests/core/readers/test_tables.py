@@ -1,5 +1,3 @@
-"""Tables as people have them: nothing is lost, guessed or cut without being counted or refused with a sentence."""
-
 import csv
 import io
 import json

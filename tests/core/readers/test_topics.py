@@ -1,5 +1,3 @@
-"""Reuters-21578 and 20 Newsgroups: topics, parts, cleaning; exact counts where the real collections are at hand."""
-
 import tarfile
 from collections import Counter
 

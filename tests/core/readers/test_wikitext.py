@@ -1,5 +1,3 @@
-"""Wikitext becomes text without debris."""
-
 import re
 import time
 

@@ -1,5 +1,3 @@
-"""Folders of encoders."""
-
 import hashlib
 import json
 import os

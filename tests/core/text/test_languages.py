@@ -1,5 +1,3 @@
-"""Languages of texts, tokens and stems."""
-
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor

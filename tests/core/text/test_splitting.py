@@ -1,5 +1,3 @@
-"""Sentences: boundaries, spans, bounded work."""
-
 import copy
 from importlib.resources import files
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Tables of word vectors: look-up, unknown words, compact storage, and every file format with its damages."""
-
 import gzip
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What triplets are made of: filtered sections and their sentences, and files of triplets."""
-
 import json
 from collections import Counter
 from pathlib import Path

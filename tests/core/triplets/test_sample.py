@@ -1,5 +1,3 @@
-"""The sampler: what a triplet is, volume, negatives, titles, independence of file order."""
-
 from collections import Counter, defaultdict
 from itertools import product
 from random import Random
@@ -36,7 +34,6 @@ def texts(articles: list[ArticleSentences], sampled: SampledTriplets) -> list[tu
 
 
 def split_articles(per_split: int = 3, **shape: int) -> list[ArticleSentences]:
-    """``per_split`` articles of every split."""
     found: dict[Split, list[ArticleSentences]] = defaultdict(list)
     number = 0
     while min(len(found[s]) for s in Split) < per_split:

@@ -1,5 +1,3 @@
-"""Bootstrap intervals: coverage, groups, pairs, the shortcut for few different values."""
-
 import numpy as np
 import pytest
 

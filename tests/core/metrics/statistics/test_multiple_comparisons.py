@@ -1,5 +1,3 @@
-"""Whole tables of comparisons: false alarms under the null, tie groups, and what tests say by hand."""
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
