@@ -81,13 +81,9 @@ INPUTS: dict[str, tuple[Callable[[], Any], dict[str, Any], str | tuple[str, str,
     "set": (lambda: set(TEXTS), {}, "A set has no order, so that results would belong to no sentence."),
     "path": (lambda: Path("answers.csv"), {}, no_list("a PosixPath")),
     "integer": (lambda: 5, {}, no_list("an int")),
-    "vectors": (
-        lambda: NUMBERS, {}, (MATRIX, ROWS, MATRIX),
-    ),
+    "vectors": (lambda: NUMBERS, {}, (MATRIX, ROWS, MATRIX)),
     "sparse vectors": (lambda: sparse.csr_array(NUMBERS), {}, (MATRIX, ROWS, MATRIX)),
-    "DataFrame of numbers": (
-        lambda: pd.DataFrame(NUMBERS, columns=["id", "answer", "x"]), {}, (TABLE, ROWS, TABLE),
-    ),
+    "DataFrame of numbers": (lambda: pd.DataFrame(NUMBERS, columns=["id", "answer", "x"]), {}, (TABLE, ROWS, TABLE)),
 }  # fmt: skip
 
 

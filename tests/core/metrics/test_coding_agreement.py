@@ -59,12 +59,10 @@ def several_codes(seed: int, empty: bool) -> list[Coding]:
     coders = []
     for _ in range(3):
         given = shared ^ (random.random((30, 5)) < 0.1)
-        codes = [
-            frozenset(np.flatnonzero(row).tolist()) | ({0} if not empty and not row.any() else set()) for row in given
-        ]
-        coders.append(
-            [None if missing else code for code, missing in zip(codes, random.random(30) < 0.15, strict=True)]
-        )
+        if not empty:
+            given[~given.any(axis=1), 0] = True
+        missing = random.random(30) < 0.15
+        coders.append([None if missing[n] else frozenset(np.flatnonzero(given[n]).tolist()) for n in range(30)])
     return coders
 
 
@@ -117,11 +115,8 @@ def test_agreement_is_symmetric_at_most_one_and_ignores_the_order_of_cases(codin
 
 @given(SETS, SETS)
 def test_masi_is_a_symmetric_dissimilarity(one: frozenset[int], other: frozenset[int]) -> None:
-    assert (
-        masi(one, other) == masi(other, one)
-        and 0 <= masi(one, other) <= 1
-        and (masi(one, other) == 0) == (one == other)
-    )
+    found = masi(one, other)
+    assert found == masi(other, one) and 0 <= found <= 1 and (found == 0) == (one == other)
 
 
 def pair(table: list[list[int]]) -> list[np.ndarray]:

@@ -129,22 +129,14 @@ ODT = {
     "annotation": "<text:p><office:annotation><text:p>{}</text:p></office:annotation></text:p>",
     "deleted": "<text:tracked-changes><text:p>{}</text:p></text:tracked-changes>",
 }
-HTML = {
-    "p": "<p>{}</p>",
-    "div": "<div>{}</div>",
-    "h2": "<h2>{}</h2>",
+ELEMENTS = ("p", "div", "h1", "h2", "pre", "nav", "aside", "blockquote", "button")
+HTML = {name: f"<{name}>{{}}</{name}>" for name in ELEMENTS} | {
     "li": "<ul><li>{}</ul>",
-    "pre": "<pre>{}</pre>",
     "td": "<table><tr><td>{}</table>",
-    "nav": "<nav>{}</nav>",
     "hidden": "<p hidden>{}</p>",
-    "h1": "<h1>{}</h1>",
     "br": "{}<br><br>",
     "code": "<p><code>{}</code></p>",
     "header": "<header><h1>{}</h1></header>",
-    "aside": "<aside>{}</aside>",
-    "quote": "<blockquote>{}</blockquote>",
-    "button": "<button>{}</button>",
     "quoted": "<div class='gmail_quote'>{}</div>",
 }
 MARKDOWN = {

@@ -330,23 +330,11 @@ NEWS|Buses are late|By Ada Lee|120 words|January 10, 2020 Friday|12:30|Own Times
 NEWS|Trains are full|12 words|January 11, 2020 Saturday|Own Post|POST|English|(c) 2020 Own Media
 Passengers stand.|Document POST000020200110eg1a000yy|Search Summary|bus""".replace("\n", "|").split("|")
 CODED = """\
-SE NEWS
-HD Buses are late
-WC 120 words
-PD January 10, 2020 Friday
-SN Own Times
-LP The bus was late.
-TD
-Nobody said: why?
-NS gtrans : Buses
-AN Document OWNT000020200110eg1a000xx
-SE NEWS
-HD Trains are full
-PD January 11, 2020 Saturday
-SN Own Post
-LP Passengers stand.
+SE NEWS|HD Buses are late|WC 120 words|PD January 10, 2020 Friday|SN Own Times|LP The bus was late.|TD
+Nobody said: why?|NS gtrans : Buses|AN Document OWNT000020200110eg1a000xx
+SE NEWS|HD Trains are full|PD January 11, 2020 Saturday|SN Own Post|LP Passengers stand.
 AN Document POST000020200110eg1a000yy
-"""
+""".replace("|", "\n")
 PRESS = {
     "Nexis, Word": ("a.docx", docx("".join(par(line) for line in NEXIS))),
     "Nexis, RTF": ("a.rtf", ("{\\rtf1\\ansi " + "".join(f"\\pard {line}\\par\n" for line in NEXIS) + "}").encode()),

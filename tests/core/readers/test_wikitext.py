@@ -9,9 +9,9 @@ from themescope.core.readers.blocks import Outline
 from themescope.core.readers.wikitext.page import LinkRemoval, read_page
 
 
-def paragraphs(text, keep_lists=False):
+def paragraphs(text, keep_lists=False, language=""):
     outline = Outline("T")
-    read_page(text, outline, LinkRemoval(), keep_lists)
+    read_page(text, outline, LinkRemoval(), keep_lists, language)
     return [p.text for section in outline.sections() for p in section.paragraphs]
 
 
@@ -83,10 +83,7 @@ LOCAL = {
 
 @pytest.mark.parametrize(("language", "source"), list(LOCAL))
 def test_templates_of_other_languages_leave_no_gap(language, source):
-    outline = Outline("T")
-    read_page(source, outline, LinkRemoval(), False, language)
-    shown = " ".join(p.text for section in outline.sections() for p in section.paragraphs)
-    assert shown == LOCAL[language, source]
+    assert " ".join(paragraphs(source, language=language)) == LOCAL[language, source]
 
 
 def test_templates_that_leave_a_gap_in_a_text_are_counted_by_name():
