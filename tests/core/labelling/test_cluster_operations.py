@@ -3,10 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.labelling.test_coding import done
 from themescope.core.errors import DataError
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import apply, misplaced
+from themescope.core.labelling.changes import misplaced
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
@@ -21,10 +22,6 @@ def made() -> Partition:
 
 def parents(partition: Partition) -> dict[int, int | None]:
     return {number: cluster.parent for number, cluster in partition.clusters.items()}
-
-
-def done(partition: Partition, operation: op.Operation) -> Partition:
-    return apply(partition, operation.change_set)
 
 
 @given(

@@ -1,5 +1,3 @@
-"""The codebook as a prompt of a language model, and the codes in its answers."""
-
 import json
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Several codes per sentence: what people see of it are sets of codes, and nobody's code is lost."""
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -43,7 +41,6 @@ def free(p: Partition) -> int:
 
 
 def given_to(p: Partition) -> list[set[str]]:
-    """Names of the codes of each sentence."""
     names = code_names(p)
     return [{*names[n]} for n in p.numbers.tolist()]
 

@@ -161,8 +161,6 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
 
 
 class LabellingSession:
-    """A labelling with its log, as the store keeps it."""
-
     def __init__(self, first: Partition) -> None:
         self.first = self.state = first
         self.issued = max(first.clusters)
@@ -283,14 +281,6 @@ def test_names_notes_and_colours_of_clusters() -> None:
     assert free_colour(p) == 2 and free_name(p, "Economy") == "Economy 2"
 
 
-def test_numbers_that_somebody_else_took_first_are_given_anew() -> None:
-    p = made()
-    mine, theirs = op.create(p, 3, "Mine", np.array([3])), op.create(p, 3, "Theirs", np.array([99]))
-    both = apply(apply(p, theirs.change_set), changes.renumbered(mine.change_set, {3: 4}))
-    assert both.members(4).tolist() == [3]
-    assert both.clusters[4].name == "Mine"
-
-
 def with_levels() -> Partition:
     clusters = [Cluster(1, "Past", 0), Cluster(2, "War", 1, 1), Cluster(3, "Art", 2, 1), Cluster(4, "Money", 3)]
     return start(IDS, [1, 2, 3, 4, UNASSIGNED, 2, 3, 4], clusters)
@@ -301,6 +291,7 @@ def test_an_entry_follows_its_clusters_and_its_conflicts_are_found() -> None:
     cluster, text = changes.ClusterChange(None, Cluster(3, "New", 5)), Entry({"definition": "x"}, (3,), (3,))
     mine = ChangeSet((cluster, changes.EntryChange(EntryKind.CODE, "3", None, text)))
     moved = apply(p, changes.renumbered(mine, {3: 8}))
+    assert moved.clusters[8].name == "New"
     assert moved.entries == {(EntryKind.CODE, "8"): Entry({"definition": "x"}, (3,), (8,))}
     first, other = entered(p, "a", Entry({"yes": True})), entered(p, "a", Entry({"yes": 1}))
     after = apply(p, first.change_set)

@@ -1,5 +1,3 @@
-"""What people did becomes what a model may learn; test articles teach nothing."""
-
 import itertools
 
 import numpy as np
@@ -64,9 +62,8 @@ def test_test_articles_never_teach(titles: list[str], seed: int) -> None:
     assert set(found) == {Split.TRAIN, Split.VALIDATION}
     number = dict(zip(partition.ids.tolist(), partition.numbers.tolist(), strict=True))
     for split, rows in found.items():
-        for article, pivot, positive, negative in zip(
-            rows.articles, rows.pivots, rows.positives, rows.negatives, strict=True
-        ):
+        listed = zip(rows.articles, rows.pivots, rows.positives, rows.negatives, strict=True)
+        for article, pivot, positive, negative in listed:
             assert split_of_title(titles[article]) is split is not Split.TEST
             assert {article_of[int(s)] for s in (pivot, positive, negative)} == {int(article)}
             assert pivot in placed.ids

@@ -1,5 +1,3 @@
-"""Methods sections: every sentence has its fact, and foreign text cannot change the markup."""
-
 import re
 from dataclasses import fields, replace
 from datetime import date
@@ -27,6 +25,9 @@ from themescope.core.types import Estimate
 NOTHING = Facts(
     "Towns", (), 1, 12, 1, 1, 0, 0, (), (), {}, 0, 0, None, None, None, None, (), None, (), (), "0.2.0"
 )  # fmt: skip
+LOW, HIGH = Estimate(0.61, 0.5, 0.7, 9), Estimate(0.82, 0.7, 0.9, 9)
+PERSON = AgainstPerson(0, 99, 0.9, 0.8, 0.01, 0.04, True)
+PASSED = AlternativeAnnotatorTest(Decision.PASSED, 2 / 3, 0.9123, 0.15, 0.05, (PERSON,) * 3, "")
 EVERYTHING = Facts(
     corpus="Towns_&_Co",
     languages=("English", "German"),
@@ -45,27 +46,13 @@ EVERYTHING = Facts(
     last=date(2026, 11, 24),
     coding=None,
     alpha=PairAlpha(0.71234, 5_678, ""),
-    pairs=(Estimate(0.6, 0.5, 0.7, 9), Estimate(0.8, 0.7, 0.9, 9), Estimate(0.65, 0.5, 0.7, 9)),
-    reliability=ReliabilityFact(
-        3,
-        {
-            "sensitivity": (Estimate(0.61, 0.5, 0.7, 9), Estimate(0.82, 0.7, 0.9, 9)),
-            "specificity": (Estimate(0.93, 0.9, 0.95, 9), Estimate(0.99, 0.98, 0.995, 9)),
-        },
-        "articles",
-    ),
+    pairs=(LOW, HIGH, Estimate(0.65, 0.5, 0.7, 9)),
+    reliability=ReliabilityFact(3, {"sensitivity": (LOW, HIGH), "specificity": (HIGH, HIGH)}, "articles"),
     adjudications=(AdjudicationFact("posterior", 2_300, 0.8765, False, 21),),
     training=(TrainingFact(987, 3, ("labels-net",)),),
     version="0.2.0",
-    machines=(
-        MachineFact(
-            "tiny_&_Co", 456,
-            AlternativeAnnotatorTest(
-                Decision.PASSED, 2 / 3, 0.9123, 0.15, 0.05, (AgainstPerson(0, 99, 0.9, 0.8, 0.01, 0.04, True),) * 3, ""
-            ),
-        ),
-    ),
-)  # fmt: skip
+    machines=(MachineFact("tiny_&_Co", 456, PASSED),),
+)
 
 
 def text(facts: Facts) -> str:

@@ -1,5 +1,3 @@
-"""Reliabilities and posterior co-assignment: exact cases, invariances, and recovery of simulated raters."""
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -42,10 +40,6 @@ def of_pairs(found: CoAssignment, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return probabilities[of[i], of[j]]
 
 
-def pairs_of(n: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.triu_indices(n, 1)
-
-
 def values(model: RaterModel) -> np.ndarray:
     return np.stack([model.rates.sensitivity, model.rates.specificity])
 
@@ -62,7 +56,7 @@ def test_reliabilities_are_recovered_with_their_order() -> None:
     for rater, found in zip(raters, model.reliabilities, strict=True):
         right = wrong = judged_apart = kept_apart = 0
         for article in np.unique(articles):
-            i, j = pairs_of(int((articles == article).sum()))
+            i, j = np.triu_indices(int((articles == article).sum()), 1)
             same, said = (x[articles == article][i] == x[articles == article][j] for x in (truth, rater))
             right, wrong = right + int((same & said).sum()), wrong + int((same & ~said).sum())
             judged_apart, kept_apart = judged_apart + int((~same).sum()), kept_apart + int((~same & ~said).sum())
@@ -79,7 +73,7 @@ def test_counts_are_those_of_all_pairs() -> None:
     expected: dict[tuple[int, ...], float] = {}
     for article in np.unique(articles):
         own = [rater[articles == article] for rater in raters]
-        i, j = pairs_of(len(own[0]))
+        i, j = np.triu_indices(len(own[0]), 1)
         said = np.stack([np.where((r[i] < 0) | (r[j] < 0), -1, r[i] == r[j]) for r in own], axis=1)
         said = said[(said >= 0).sum(axis=1) >= 2]
         for row in said:
@@ -104,7 +98,7 @@ def test_perfect_raters_leave_no_doubt() -> None:
     model = fit([truth, truth + 7, truth * 2], articles)
     rows = np.flatnonzero(articles == 0)
     own = [truth[rows]] * 3
-    i, j = pairs_of(len(rows))
+    i, j = np.triu_indices(len(rows), 1)
     probabilities = of_pairs(co_assignment(model, own), i, j)
     together = truth[rows][i] == truth[rows][j]
     assert probabilities[together].min() > 0.999 and probabilities[~together].max() < 0.001
@@ -117,7 +111,7 @@ def test_the_better_rater_breaks_a_tie_and_the_posterior_is_calibrated() -> None
     of, same = [], []
     for article in range(30):
         rows = np.flatnonzero(articles == article)
-        i, j = pairs_of(len(rows))
+        i, j = np.triu_indices(len(rows), 1)
         own = [raters[0][rows], np.full(len(rows), -1), raters[2][rows], raters[3][rows]]
         of.append(of_pairs(co_assignment(model, own), i, j))
         same.append(truth[rows][i] == truth[rows][j])
@@ -212,7 +206,7 @@ def test_the_consensus_is_a_partition_and_names_and_the_order_of_raters_and_sent
     before, after = fit(raters, articles), fit(renamed, articles)
     assert before.undefined == after.undefined
     assert values(after) == pytest.approx(values(before), abs=1e-6)
-    i, j = pairs_of(len(articles))
+    i, j = np.triu_indices(len(articles), 1)
     one, other = (of_pairs(co_assignment(after, renamed), i, j), of_pairs(co_assignment(before, raters), i, j))
     assert one == pytest.approx(other, abs=1e-5, nan_ok=True)
     found = co_assignment(before, raters)
@@ -241,10 +235,8 @@ def test_the_consensus_has_the_highest_expected_ari_of_the_raters() -> None:
         own = np.unique(rater[rows], return_inverse=True)[1]
         profile = np.zeros(len(found.profiles.sizes), dtype=np.int32)
         profile[found.profiles.inverse] = own
-        assert (
-            made.expected_ari
-            >= expected_ari(profile, found.between(np.arange(len(profile))), found.profiles.sizes) - 1e-12
-        )
+        together = found.between(np.arange(len(profile)))
+        assert made.expected_ari >= expected_ari(profile, together, found.profiles.sizes) - 1e-12
     assert ARI.score(truth[rows], made.labels) >= ARI.score(truth[rows], raters[2][rows])
 
 

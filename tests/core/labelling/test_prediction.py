@@ -1,5 +1,3 @@
-"""Codes are predicted from few labels: better than chance, calibrated, and measured on labels that were held out."""
-
 import numpy as np
 import pytest
 from hypothesis import given

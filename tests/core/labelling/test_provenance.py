@@ -1,5 +1,3 @@
-"""Provenance of labels: what each kind of step makes of it, and any sequence of steps against a simple model."""
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -32,8 +30,6 @@ RUN = Maker(Source.MACHINE, "themes")
 
 @dataclass
 class Written:
-    """A labelling with its history, in memory."""
-
     first: Partition
     log: list[tuple[Step, ChangeSet]] = field(default_factory=list)
     states: list[Partition] = field(default_factory=list)
