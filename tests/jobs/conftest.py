@@ -1,5 +1,6 @@
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs import toy
 from tests.jobs.helpers import PatientRunner, write_articles
 from themescope.core.records.stored import JobRecord
+from themescope.core.types import Split
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common import language_models
@@ -42,6 +44,32 @@ def home_of_twelve(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory
 def twelve(copy_home: CopyHome, home_of_twelve: Path) -> Store:
     """A store with the corpus "C" of twelve articles."""
     return copy_home(home_of_twelve)
+
+
+@pytest.fixture(scope="session")
+def thirty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of thirty articles."""
+    return write_articles(tmp_path_factory.mktemp("files"), 30)
+
+
+@pytest.fixture(scope="session")
+def home(make_home: MakeHome, thirty: Path) -> Path:
+    """A home with the corpus "C", triplets "T", a benchmark "B" over all splits and a model "M"."""
+
+    def fill(store: Store) -> None:
+        do = partial(run_here, store, quiet=True)
+        do("import-corpus", {"files": [str(thirty)], "corpus": "C"})
+        do("build-triplets", {"corpus": "C", "name": "T"})
+        do("build-benchmark", {"corpus": "C", "name": "B", "splits": [split.value for split in Split]})
+        do("train", {"method": "mean-vectors", "name": "M", "settings": {"vocabulary_limit": 2000}})
+
+    return make_home(fill)
+
+
+@pytest.fixture
+def filled(copy_home: CopyHome, home: Path) -> Store:
+    """A store of its own with what the nearest fixture ``home`` made."""
+    return copy_home(home)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 
 from tests.bad_files import write_bad, write_pickled_model
-from tests.homes import CopyHome, MakeHome
+from tests.homes import MakeHome
 from tests.jobs.helpers import get, write_articles
 from themescope.core.errors import ThemescopeError
 from themescope.core.records.stored import JobStatus
@@ -79,7 +79,8 @@ CASES: dict[str, tuple[Make, str]] = {
 
 
 @pytest.fixture(scope="module")
-def filled_home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two corpora, one of them tiny, and a model."""
     folder = tmp_path_factory.mktemp("files")
 
     def fill(store: Store) -> None:
@@ -88,12 +89,6 @@ def filled_home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -
         run_here(store, "train", {"method": "tfidf", "name": "tfidf model", "corpus": "C"}, quiet=True)
 
     return make_home(fill)
-
-
-@pytest.fixture
-def filled(copy_home: CopyHome, filled_home: Path) -> Store:
-    """A store with two corpora, one of them tiny, and a model."""
-    return copy_home(filled_home)
 
 
 def rows(store: Store) -> dict[str, list[tuple[Any, ...]]]:

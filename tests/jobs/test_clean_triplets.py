@@ -1,12 +1,9 @@
 """A set without the triplets that people called bad: what stays, what is told, and what is refused."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.homes import CopyHome, MakeHome
-from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
 from themescope.core.errors import DataError, DuplicateNameError
 from themescope.core.types import Split
@@ -17,35 +14,18 @@ from themescope.jobs.kinds.triplets import ORIGIN
 BAD = Verdict.BAD
 
 
-@pytest.fixture(scope="module")
-def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    articles = str(write_articles(tmp_path_factory.mktemp("files"), 30))
-
-    def fill(store: Store) -> None:
-        do(store, "import-corpus", files=[articles], corpus="C")
-        do(store, "build-triplets", corpus="C", name="T")
-        with store.writing() as w:
-            made = w.triplets.by_name("T")
-            train, test = (w.triplets.ids(made.id, split).tolist() for split in (Split.TRAIN, Split.TEST))
-            w.reviews.add(made.id, train[0], "Ada", BAD)
-            w.reviews.add(made.id, train[1], "Ada", Verdict.GOOD)
-            w.reviews.add(made.id, train[1], "Bob", BAD)
-            w.reviews.add(made.id, train[2], "Bob", Verdict.AMBIGUOUS)
-            w.reviews.add(made.id, test[0], "Bob", BAD)
-
-    return make_home(fill)
-
-
 @pytest.fixture
-def store(copy_home: CopyHome, home: Path) -> Store:
-    """A set “T” with reviews: Ada on training triplets 0 and 1, Bob on 1 and 2 and on the first test triplet."""
-    return copy_home(home)
-
-
-@pytest.fixture
-def source(store: Store) -> TripletSetRecord:
-    with store.reading() as r:
-        return r.triplets.by_name("T")
+def source(filled: Store) -> TripletSetRecord:
+    """The set “T” with reviews: Ada on training triplets 0 and 1, Bob on 1 and 2 and on the first test triplet."""
+    with filled.writing() as w:
+        made = w.triplets.by_name("T")
+        train, test = (w.triplets.ids(made.id, split).tolist() for split in (Split.TRAIN, Split.TEST))
+        w.reviews.add(made.id, train[0], "Ada", BAD)
+        w.reviews.add(made.id, train[1], "Ada", Verdict.GOOD)
+        w.reviews.add(made.id, train[1], "Bob", BAD)
+        w.reviews.add(made.id, train[2], "Bob", Verdict.AMBIGUOUS)
+        w.reviews.add(made.id, test[0], "Bob", BAD)
+    return made
 
 
 def kept(store: Store, name: str, split: Split) -> list[tuple[int, ...]]:
@@ -68,14 +48,14 @@ def kept(store: Store, name: str, split: Split) -> list[tuple[int, ...]]:
     ],
 )
 def test_what_stays(
-    store: Store, source: TripletSetRecord, args: dict[str, Any], train: list[int], test: list[int]
+    filled: Store, source: TripletSetRecord, args: dict[str, Any], train: list[int], test: list[int]
 ) -> None:
-    result = do(store, "clean-triplets", triplets="T", name="clean", **args)
+    result = do(filled, "clean-triplets", triplets="T", name="clean", **args)
     assert result["removed"] == {"train": len(train), "validation": 0, "test": len(test)}
     for split, gone in ((Split.TRAIN, train), (Split.VALIDATION, []), (Split.TEST, test)):
-        before = kept(store, "T", split)
-        assert kept(store, "clean", split) == [row for i, row in enumerate(before) if i not in gone]
-    with store.reading() as r:
+        before = kept(filled, "T", split)
+        assert kept(filled, "clean", split) == [row for i, row in enumerate(before) if i not in gone]
+    with filled.reading() as r:
         made = r.triplets.by_name("clean")
         assert r.triplets.get(source.id) == source and len(r.reviews.list(source.id)) == 5
     origin = made.config[ORIGIN]
@@ -86,16 +66,16 @@ def test_what_stays(
     assert made.digest != source.digest and (made.kind, made.seed) == (source.kind, source.seed)
 
 
-def test_the_same_request_finds_the_set(store: Store, source: TripletSetRecord) -> None:
-    with store.writing() as w:  # left by an attempt that died
+def test_the_same_request_finds_the_set(filled: Store, source: TripletSetRecord) -> None:
+    with filled.writing() as w:  # left by an attempt that died
         w.triplets.create(source.corpus_id, "clean", "sentences", {}, 0, "half")
-    first = do(store, "clean-triplets", triplets="T", name="clean")
-    again = do(store, "clean-triplets", triplets="T", name="other name")
+    first = do(filled, "clean-triplets", triplets="T", name="clean")
+    again = do(filled, "clean-triplets", triplets="T", name="other name")
     assert (first["cached"], again["cached"], again["triplets"]) == (False, True, "clean")
-    with store.writing() as w:  # one more verdict makes another set
+    with filled.writing() as w:  # one more verdict makes another set
         w.reviews.add(source.id, int(w.triplets.ids(source.id, Split.TRAIN)[5]), "Ada", BAD)
     with pytest.raises(DuplicateNameError):
-        do(store, "clean-triplets", triplets="T", name="clean")
-    assert do(store, "clean-triplets", triplets="T", name="cleaner")["removed"]["train"] == 3
+        do(filled, "clean-triplets", triplets="T", name="clean")
+    assert do(filled, "clean-triplets", triplets="T", name="cleaner")["removed"]["train"] == 3
     with pytest.raises(DataError, match=r"split validation was marked as bad by Ada\. Review triplets"):
-        do(store, "clean-triplets", triplets="T", name="none", splits=["validation"], people=["Ada"])
+        do(filled, "clean-triplets", triplets="T", name="none", splits=["validation"], people=["Ada"])

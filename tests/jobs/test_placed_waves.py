@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.homes import CopyHome, MakeHome
+from tests.homes import MakeHome
 from tests.jobs.test_kinds import do
 from tests.jobs.test_waves import stored
 from themescope.core import projection
@@ -91,56 +91,53 @@ def wave_of(store: Store) -> Ids:
         return r.corpora.sentence_ids(r.corpora.by_name("C").id, 1)
 
 
-def test_only_the_wave_is_computed_and_the_old_stays_byte_by_byte(
-    copy_home: CopyHome, home: Path, tmp_path: Path
-) -> None:
-    store = copy_home(home)
-    before, ids = stored(store), wave_of(store)
-    with store.reading() as r:
+def test_only_the_wave_is_computed_and_the_old_stays_byte_by_byte(filled: Store, tmp_path: Path) -> None:
+    before, ids = stored(filled), wave_of(filled)
+    with filled.reading() as r:
         (record,) = r.maps.list()
         old = r.maps.points(record.id)
-    result = do(store, "place-wave", corpus="C")
+    result = do(filled, "place-wave", corpus="C")
     assert (result["wave"], result["sentences"], result["embedded"]) == ("spring", 50, 1)
     assert result["maps"] == [{"map": record.name, "map_id": record.id, "points": 50}] and result["left_out"] == {}
-    after = stored(store)
+    after = stored(filled)
     for table in set(before) - {"map", "embedding"}:
         assert after[table] == before[table], table
     assert set(before["embedding"]) < set(after["embedding"])
-    with store.reading() as r:
+    with filled.reading() as r:
         (placed,) = r.maps.list()
         points = r.maps.points(record.id)
     assert points.points[: len(old.points)].tobytes() == old.points.tobytes() and placed.digest != record.digest
     assert points.sentence_ids.tolist() == [*old.sentence_ids.tolist(), *ids.tolist()]
     assert placed.sampled_from == record.sampled_from + 50 and np.isfinite(points.points).all()
-    again = do(store, "place-wave", corpus="C", wave="spring")
+    again = do(filled, "place-wave", corpus="C", wave="spring")
     assert (again["embedded"], again["maps"][0]["points"]) == (0, 0)
     with pytest.raises(UnknownNameError, match="spring"):
-        do(store, "place-wave", corpus="C", wave="sprung")
+        do(filled, "place-wave", corpus="C", wave="sprung")
     file = write(tmp_path / "other.csv", ["One sentence.", "Another one."])
-    do(store, "import-corpus", files=[file], corpus="D", reader="table", settings={"text": "text"})
+    do(filled, "import-corpus", files=[file], corpus="D", reader="table", settings={"text": "text"})
     with pytest.raises(DataError, match="No wave was added"):
-        do(store, "place-wave", corpus="D")
+        do(filled, "place-wave", corpus="D")
 
 
 def test_a_second_wave_changes_no_byte_and_a_text_of_the_map_keeps_its_point(
-    copy_home: CopyHome, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    filled: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Also if the layout was fitted on other texts."""
-    store, drawn = copy_home(home), projection.sample
-    do(store, "place-wave", corpus="C")
+    drawn = projection.sample
+    do(filled, "place-wave", corpus="C")
     old = sentences(THEMES["Trains"], 60, 0)
-    before = stored(store)
-    with store.reading() as r:
+    before = stored(filled)
+    with filled.reading() as r:
         (record,) = r.maps.list()
         first = r.maps.points(record.id)
-    listed(store, "append-corpus", write(tmp_path / "old.csv", old), wave="again", duplicates="keep")
+    listed(filled, "append-corpus", write(tmp_path / "old.csv", old), wave="again", duplicates="keep")
     monkeypatch.setattr(projection, "sample", lambda n, most, seed: drawn(n, min(most, 60), seed))
-    result = do(store, "place-wave", corpus="C")
+    result = do(filled, "place-wave", corpus="C")
     assert (result["embedded"], result["maps"][0]["points"], result["labellings"][0]["predicted"]) == (1, 60, 60)
-    after = stored(store)
+    after = stored(filled)
     for table in set(before) - {"map"}:
         assert set(map(repr, before[table])) <= set(map(repr, after[table])), table
-    with store.reading() as r:
+    with filled.reading() as r:
         placed = r.maps.points(record.id)
         known = r.corpora.sentences_by_id(placed.sentence_ids)
     assert placed.points.tobytes().startswith(first.points.tobytes())
@@ -150,17 +147,18 @@ def test_a_second_wave_changes_no_byte_and_a_text_of_the_map_keeps_its_point(
     assert len({(text, *point) for text, point in zip(texts, placed.points.tolist(), strict=True)}) == len(set(texts))
 
 
-def test_codes_are_predictions_and_what_is_new_is_a_named_candidate(copy_home: CopyHome, home: Path) -> None:
-    store = copy_home(home)
-    do(store, "place-wave", corpus="C")
-    with store.reading() as r:
+def test_codes_are_predictions_and_what_is_new_is_a_named_candidate(filled: Store) -> None:
+    do(filled, "place-wave", corpus="C")
+    with filled.reading() as r:
         (labelling,) = r.labellings.list()
         (found,) = r.predictions.list(labelling.id)
         assert r.predictions.newest(labelling.id) is None  # the rest is a layer of its own
         ids, probabilities = r.predictions.values(found.id)
         texts = {i: s.text for i, s in r.corpora.sentences_by_id(ids).items()}
         names = {n: c.name for n, c in r.labellings.snapshot(labelling.id).partition.clusters.items()}
-    assert (found.wave, found.model, found.labels) == ("spring", MODEL, 180) and ids.tolist() == wave_of(store).tolist()
+    assert (found.wave, found.model, found.labels) == ("spring", MODEL, 180) and ids.tolist() == wave_of(
+        filled
+    ).tolist()
     best = [names[found.codes[row]] for row in probabilities.argmax(1)]
     truth = [next((n for n, words in THEMES.items() if any(w in texts[i] for w in words)), "") for i in ids.tolist()]
     known = [(one, other) for one, other in zip(best, truth, strict=True) if other]
@@ -171,17 +169,16 @@ def test_codes_are_predictions_and_what_is_new_is_a_named_candidate(copy_home: C
     assert any(word in candidate["name"].lower() for word in NEW)
 
 
-def test_themes_are_continued_in_a_result_of_their_own(copy_home: CopyHome, home: Path) -> None:
-    store = copy_home(home)
-    with store.reading() as r:
+def test_themes_are_continued_in_a_result_of_their_own(filled: Store) -> None:
+    with filled.reading() as r:
         (old,) = r.runs.themes()
         before, corpus = r.runs.labels(old.id), r.corpora.by_name("C")
     assert (
         without_waves(corpus, old.config["sampled_from"], "result")
         == "50 sentences of “spring” are not in this result."
     )
-    result = do(store, "place-wave", corpus="C")["themes"]
-    with store.reading() as r:
+    result = do(filled, "place-wave", corpus="C")["themes"]
+    with filled.reading() as r:
         earlier, new = r.runs.themes()
         after = r.runs.labels(new.id)
         ids, margins = r.runs.margins(new.id, Split.TEST)
@@ -194,7 +191,7 @@ def test_themes_are_continued_in_a_result_of_their_own(copy_home: CopyHome, home
     sizes = np.bincount(np.concatenate(list(after.values())))
     assert sizes.tolist() == [theme["size"] for theme in themes] and sizes[3] > 15
     assert without_waves(corpus, new.config["sampled_from"], "result") == ""
-    with store.reading() as r:
+    with filled.reading() as r:
         levels, earlier = r.runs.levels(new), r.runs.levels(old)
         placed = [np.concatenate(list(r.runs.labels(level.id).values())) for level in levels]
     assert [len(level.config["themes"]) for level in levels] == [len(level.config["themes"]) + 1 for level in earlier]
@@ -202,17 +199,16 @@ def test_themes_are_continued_in_a_result_of_their_own(copy_home: CopyHome, home
     assert [level.config["continues"] for level in levels] == [level.id for level in earlier]
     for above, below in pairwise(placed):
         assert np.unique(np.stack([above, below]), axis=1).shape[1] == below.max() + 1
-    assert do(store, "place-wave", corpus="C")["themes"] is None
+    assert do(filled, "place-wave", corpus="C")["themes"] is None
 
 
-def test_a_later_clustering_continues_the_themes_that_it_finds_again(copy_home: CopyHome, home: Path) -> None:
-    store = copy_home(home)
-    with store.writing() as w:
+def test_a_later_clustering_continues_the_themes_that_it_finds_again(filled: Store) -> None:
+    with filled.writing() as w:
         (old,) = w.runs.themes()
         for place, name in enumerate(("First", "Second", "Third")):
             w.runs.rename_theme(old.id, place, name)
-    result = do(store, "find-themes", corpus="C", model=MODEL, settings={"k": 4, "subsamples": 1})
-    with store.reading() as r:
+    result = do(filled, "find-themes", corpus="C", model=MODEL, settings={"k": 4, "subsamples": 1})
+    with filled.reading() as r:
         before, after = r.runs.labels(old.id), r.runs.labels(result["run_id"])
         themes = r.runs.get(result["run_id"]).config["themes"]
     assert [theme["name"] for theme in themes[:3]] == ["First", "Second", "Third"] and len(themes) == 4
@@ -220,25 +216,24 @@ def test_a_later_clustering_continues_the_themes_that_it_finds_again(copy_home: 
     (article,) = before
     assert np.mean(before[article] == after[article]) > 0.8
     assert np.bincount(np.concatenate(list(after.values()))).tolist() == [theme["size"] for theme in themes]
-    assert do(store, "find-themes", corpus="C", model=MODEL, settings={"k": 4, "subsamples": 1})["cached"]
+    assert do(filled, "find-themes", corpus="C", model=MODEL, settings={"k": 4, "subsamples": 1})["cached"]
 
 
 def test_sentences_with_codes_are_not_predicted_and_labellings_that_cannot_be_are_named_with_the_reason(
-    copy_home: CopyHome, home: Path
+    filled: Store,
 ) -> None:
-    store = copy_home(home)
-    with store.reading() as r:
+    with filled.reading() as r:
         (labelling,) = r.labellings.list()
-    session = LabellingSession(store, labelling.id, "")
+    session = LabellingSession(filled, labelling.id, "")
     session.extend()
-    placed = wave_of(store)[:7]
+    placed = wave_of(filled)[:7]
     session.do(op.assign(session.partition, placed, 1))
-    starts.begin(store, NewLabelling(labelling.corpus_id, "empty", ""), starts.from_nothing)
-    starts.begin(store, NewLabelling(labelling.corpus_id, "blind", "", blind=True), starts.from_nothing)
-    result = do(store, "place-wave", corpus="C")
+    starts.begin(filled, NewLabelling(labelling.corpus_id, "empty", ""), starts.from_nothing)
+    starts.begin(filled, NewLabelling(labelling.corpus_id, "blind", "", blind=True), starts.from_nothing)
+    result = do(filled, "place-wave", corpus="C")
     assert [one["labelling"] for one in result["labellings"]] == ["mine"]
     assert "two themes" in result["left_out"]["empty"] and "Blind" in result["left_out"]["blind"]
-    with store.reading() as r:
+    with filled.reading() as r:
         ids, _ = r.predictions.values(r.predictions.list(labelling.id)[0].id)
-    assert set(ids.tolist()) == set(wave_of(store).tolist()) - set(placed.tolist())
+    assert set(ids.tolist()) == set(wave_of(filled).tolist()) - set(placed.tolist())
     assert (session.partition.numbers == UNASSIGNED).sum() == len(ids)

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.homes import CopyHome, MakeHome
-from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics import REGISTRY as METRICS
@@ -19,20 +17,12 @@ from themescope.core.readers import REGISTRY as READERS
 from themescope.core.registry import Registry
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
 from themescope.core.text.word_vectors import REGISTRY as TABLES
-from themescope.core.types import Split
 from themescope.db.records import VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.common.models import find_model
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.papers.sources import corpus_of
-
-TINY = {"vocabulary_limit": 2000}
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_articles(tmp_path_factory.mktemp("files"), 12)
 
 
 @pytest.fixture(scope="module")
@@ -41,23 +31,6 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = {"id": "d", "text": "A river ran by. A stone lay there. It rained.", "summaries": ["A river ran."]}
     path.write_text(json.dumps(found), encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="module")
-def filled(make_home: MakeHome, files: Path) -> Path:
-    def fill(store: Store) -> None:
-        do(store, "import-corpus", files=[str(files)], corpus="C")
-        do(store, "build-triplets", corpus="C", name="T")
-        do(store, "build-benchmark", corpus="C", name="B", splits=[split.value for split in Split])
-        do(store, "train", method="mean-vectors", name="M", settings=TINY)
-
-    return make_home(fill)
-
-
-@pytest.fixture
-def store(copy_home: CopyHome, filled: Path) -> Store:
-    """A store with a corpus "C", triplets "T", a benchmark "B" over all splits and a model "M"."""
-    return copy_home(filled)
 
 
 Revise = Callable[[Registry, str], None]
@@ -74,7 +47,7 @@ def revise(monkeypatch: pytest.MonkeyPatch) -> Revise:
     return raise_revision
 
 
-TRAIN = ("train", {"method": "mean-vectors", "name": "N", "settings": TINY})
+TRAIN = ("train", {"method": "mean-vectors", "name": "N", "settings": {"vocabulary_limit": 2000}})
 CLUSTER = ("cluster", {"model": "M", "clusterer": "kmeans", "benchmark": "B"})
 TRIPLETS = ("evaluate-triplets", {"model": "M", "triplets": "T"})
 MAP = ("project", {"corpus": "C", "model": "M", "limit": 50, "settings": {"epochs": 1}})
@@ -99,68 +72,70 @@ TAKES_PART = [
 
 @pytest.mark.parametrize(("work", "registry", "id"), TAKES_PART, ids=lambda value: str(getattr(value, "kind", value)))
 def test_work_is_found_until_an_implementation_has_a_new_revision(
-    store: Store, documents: Path, revise: Revise, work: tuple[str, dict[str, Any]], registry: Registry, id: str
+    filled: Store, documents: Path, revise: Revise, work: tuple[str, dict[str, Any]], registry: Registry, id: str
 ) -> None:
     kind, args = work
     args = args | ({"documents": str(documents)} if kind == "evaluate-summaries" else {})
-    do(store, kind, **args)
-    assert do(store, kind, **args)["cached"]
+    do(filled, kind, **args)
+    assert do(filled, kind, **args)["cached"]
     renamed = {"name": f"{args['name']} again"} if "name" in args else {}
     revise(registry, id)
-    assert not do(store, kind, **args | renamed)["cached"]
-    assert do(store, kind, **args | renamed)["cached"]
+    assert not do(filled, kind, **args | renamed)["cached"]
+    assert do(filled, kind, **args | renamed)["cached"]
 
 
 def test_other_implementations_and_the_version_of_the_package_have_no_part_in_it(
-    store: Store, revise: Revise, monkeypatch: pytest.MonkeyPatch
+    filled: Store, revise: Revise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    do(store, CLUSTER[0], **CLUSTER[1])
+    do(filled, CLUSTER[0], **CLUSTER[1])
     for registry, id in ((METHODS, "tfidf"), (CLUSTERERS, "ward"), (KINDS, "train"), (READERS, "headed-text")):
         revise(registry, id)
-    assert do(store, CLUSTER[0], **CLUSTER[1])["cached"]
-    do(store, TRAIN[0], **TRAIN[1])
+    assert do(filled, CLUSTER[0], **CLUSTER[1])["cached"]
+    do(filled, TRAIN[0], **TRAIN[1])
     monkeypatch.setattr("themescope.jobs.kinds.train.code_version", lambda: "9.9")
-    assert do(store, TRAIN[0], **TRAIN[1])["cached"]
+    assert do(filled, TRAIN[0], **TRAIN[1])["cached"]
 
 
-def test_a_model_never_has_vectors_of_two_revisions(store: Store, revise: Revise) -> None:
-    do(store, "embed", corpus="C", model="M")
-    with store.writing() as w:
+def test_a_model_never_has_vectors_of_two_revisions(filled: Store, revise: Revise) -> None:
+    do(filled, "embed", corpus="C", model="M")
+    with filled.writing() as w:
         article = w.corpora.articles(1, limit=1)[0]
         stale = w.embeddings.get(1, [article.id])[article.id] * 0 + 7
         w.embeddings.add(1, [VectorBlock(article.id, stale)])
-    assert do(store, "embed", corpus="C", model="M")["embedded"] == 0
+    assert do(filled, "embed", corpus="C", model="M")["embedded"] == 0
     revise(METHODS, "mean-vectors")
-    assert do(store, "embed", corpus="C", model="M")["embedded"] == 12
-    assert do(store, "embed", corpus="C", model="M")["cached"]
-    with store.reading() as r:
+    assert do(filled, "embed", corpus="C", model="M")["embedded"] == 30
+    assert do(filled, "embed", corpus="C", model="M")["cached"]
+    with filled.reading() as r:
         assert (r.embeddings.get(1, [article.id])[article.id] != 7).any()
-    assert find_model(store, "M").revision == METHODS.get("mean-vectors").revision == 2
+    assert find_model(filled, "M").revision == METHODS.get("mean-vectors").revision == 2
 
 
-def test_a_model_is_stored_with_the_revision_that_made_it(store: Store, revise: Revise) -> None:
+def test_a_model_is_stored_with_the_revision_that_made_it(filled: Store, revise: Revise) -> None:
     revise(METHODS, "mean-vectors")
-    do(store, TRAIN[0], **TRAIN[1])
-    made = find_model(store, "N")
-    assert (made.revision, find_model(store, "M").revision) == (2, 1)
-    assert read_info(store.artifacts.path(made.artifact))["record"]["revision"] == 2
+    do(filled, TRAIN[0], **TRAIN[1])
+    made = find_model(filled, "N")
+    assert (made.revision, find_model(filled, "M").revision) == (2, 1)
+    assert read_info(filled.artifacts.path(made.artifact))["record"]["revision"] == 2
 
 
 @pytest.mark.parametrize(("registry", "id"), [(READERS, "headed-text"), (KINDS, "import-corpus")])
-def test_a_new_reader_reads_files_again(store: Store, files: Path, revise: Revise, registry: Registry, id: str) -> None:
+def test_a_new_reader_reads_files_again(
+    filled: Store, thirty: Path, revise: Revise, registry: Registry, id: str
+) -> None:
     def run(kind: str, args: Any) -> dict[str, Any]:
-        return do(store, kind, **args)
+        return do(filled, kind, **args)
 
-    assert corpus_of(store, run, [files], "C") == "C"
+    assert corpus_of(filled, run, [thirty], "C") == "C"
     revise(registry, id)
-    assert corpus_of(store, run, [files], "C") == "C 2"
-    assert corpus_of(store, run, [files], "C") == "C 2"
+    assert corpus_of(filled, run, [thirty], "C") == "C 2"
+    assert corpus_of(filled, run, [thirty], "C") == "C 2"
     words = {"method": "tfidf", "corpus": "C"}
-    assert not do(store, "train", name="one", **words)["cached"]
-    assert not do(store, "train", name="other", **words | {"corpus": "C 2"})["cached"]
+    assert not do(filled, "train", name="one", **words)["cached"]
+    assert not do(filled, "train", name="other", **words | {"corpus": "C 2"})["cached"]
 
 
-def test_a_checkpoint_of_older_code_is_not_resumed(store: Store, revise: Revise) -> None:
+def test_a_checkpoint_of_older_code_is_not_resumed(filled: Store, revise: Revise) -> None:
     seen: list[list[str]] = []
 
     class Left(Exception):
@@ -172,7 +147,7 @@ def test_a_checkpoint_of_older_code_is_not_resumed(store: Store, revise: Revise)
         (folder / "state").write_text("half done", encoding="utf-8")
         raise Left
 
-    with store.writing() as w:
+    with filled.writing() as w:
         job = w.jobs.add("train", "t", {})
     config = KINDS.get("train").config_class()(method="tfidf", name="N", corpus="C")
     with pytest.MonkeyPatch.context() as patched:
@@ -181,5 +156,5 @@ def test_a_checkpoint_of_older_code_is_not_resumed(store: Store, revise: Revise)
             if revised:
                 revise(METHODS, "tfidf")
             with pytest.raises(Left):
-                KINDS.get("train").resolve()(config, JobContext(store, job, "test"))
+                KINDS.get("train").resolve()(config, JobContext(filled, job, "test"))
     assert seen == [["digest.txt"], ["digest.txt", "state"], ["digest.txt"]]
