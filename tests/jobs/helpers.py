@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import JobRecord, LabellingRecord
 from themescope.core.types import Sentence
 from themescope.db.store import Store, Unit
@@ -145,6 +146,12 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     """No warning, no clean-up."""
     process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
     process.wait()
+
+
+def partition_of(store: Store, labelling_id: int) -> Partition:
+    """The state of a labelling."""
+    with store.reading() as r:
+        return r.labellings.snapshot(labelling_id).partition
 
 
 def only_plan(*args: Any, **options: Any) -> tables.Plan:

@@ -1,6 +1,5 @@
 """Samples as tasks: what is drawn and given out, and the sampling probabilities that estimates are weighted by."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -8,21 +7,18 @@ import numpy as np
 import pytest
 
 from tests.db.texts import add_corpus
-from tests.homes import CopyHome, MakeHome
+from tests.homes import MakeHome
 from tests.jobs.helpers import finish_item, open_item, sentences_of_item
 from tests.jobs.test_cli import call_json
+from tests.jobs.test_kinds import do
+from tests.jobs.test_waves import write
 from themescope.core.errors import DataError
-from themescope.core.labelling import operations as op
 from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
-from themescope.core.records.stored import Sharing
 from themescope.core.types import Floats, Ids
-from themescope.db.records import NewLabelling, TaskRecord
+from themescope.db.records import TaskRecord
 from themescope.db.store import Store
-from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services import samples, tasks
-from themescope.jobs.services.labelling import agreement, starts
-from themescope.jobs.services.labelling.agreement import from_adjudication
 from themescope.jobs.services.labelling.codebook import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.samples import SampleForm
@@ -32,36 +28,20 @@ PARTY = ("sentence", "party")
 PARTIES = ["A"] * 60 + ["B"] * 30 + [""] * 10
 
 
-def write(folder: Path, name: str, parties: list[str]) -> str:
-    path = folder / name
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        rows = [(f"{name} answer {row} about rents.", party) for row, party in enumerate(parties)]
-        csv.writer(stream).writerows([("text", "party"), *rows])
-    return str(path)
-
-
-def do(store: Store, kind: str, /, **args: Any) -> dict[str, Any]:
-    return run_here(store, kind, args, quiet=True)
-
-
 SETTINGS = {"text": "text", "rows": "sentences"}
 
 
 @pytest.fixture(scope="module")
 def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with "C", a list of 100 answers of two parties."""
-    file = write(tmp_path_factory.mktemp("answers"), "answers.csv", PARTIES)
+    rows = [(f"Answer {row} about rents.", party) for row, party in enumerate(PARTIES)]
+    file = write(tmp_path_factory.mktemp("answers"), "answers.csv", rows, "text party")
 
     def fill(store: Store) -> None:
         do(store, "import-corpus", files=[file], corpus="C", reader="table", settings=SETTINGS,
            types={"party": "category"})  # fmt: skip
 
     return make_home(fill)
-
-
-@pytest.fixture
-def survey(copy_home: CopyHome, home: Path) -> Store:
-    return copy_home(home)
 
 
 def corpus_id(store: Store, name: str = "C") -> int:
@@ -90,122 +70,124 @@ def everything(store: Store) -> tuple[Ids, Floats, np.ndarray]:
         return ids, samples.sampling_probabilities(r, id, ids), parties
 
 
-def test_two_people_label_the_same_random_sentences_each_in_an_order_of_their_own(survey: Store) -> None:
-    assert np.isnan(everything(survey)[1]).all(), "without samples no probability is known"
-    task = make(survey, SampleForm(20))
-    adas, bens = given(survey, task, "ada"), given(survey, task, "ben")
+def test_two_people_label_the_same_random_sentences_each_in_an_order_of_their_own(filled: Store) -> None:
+    assert np.isnan(everything(filled)[1]).all(), "without samples no probability is known"
+    task = make(filled, SampleForm(20))
+    adas, bens = given(filled, task, "ada"), given(filled, task, "ben")
     assert {*adas} == {*bens} and len({*adas}) == len(adas) == 20
     assert adas != bens and adas != sorted(adas)
-    _, p, _ = everything(survey)
+    _, p, _ = everything(filled)
     assert p == pytest.approx(np.full(100, 0.2)), "a sentence has the same probability whether drawn or not"
 
 
-def test_samples_follow_from_task_and_seed_and_are_independent_of_each_other(survey: Store) -> None:
-    task = make(survey, SampleForm(50))
-    first = {*given(survey, task, "ada")}
-    with survey.writing() as w:
+def test_samples_follow_from_task_and_seed_and_are_independent_of_each_other(filled: Store) -> None:
+    task = make(filled, SampleForm(50))
+    first = {*given(filled, task, "ada")}
+    with filled.writing() as w:
         w.tasks.delete(task.id)
-    again = make(survey, SampleForm(50))
-    assert {*given(survey, again, "ada")} == first
-    other = {*given(survey, make(survey, SampleForm(50), "other", seed=1), "ada")}
+    again = make(filled, SampleForm(50))
+    assert {*given(filled, again, "ada")} == first
+    other = {*given(filled, make(filled, SampleForm(50), "other", seed=1), "ada")}
     assert 10 < len(first & other) < 40, "the same seed, but another task"
-    with survey.reading() as r:
+    with filled.reading() as r:
         item = r.tasks.items(again.id, "ada")[0]
-    open_item(survey, item.id)
-    with survey.writing() as w:
+    open_item(filled, item.id)
+    with filled.writing() as w:
         w.tasks.delete(again.id)
-    third = {*given(survey, make(survey, SampleForm(50)), "ada")}
+    third = {*given(filled, make(filled, SampleForm(50)), "ada")}
     assert 10 < len(first & third) < 40, "the labelling of the deleted task keeps its sample"
 
 
-def test_a_labelling_has_the_sampled_sentences_only_and_each_is_an_item(survey: Store) -> None:
-    task = make(survey, SampleForm(5))
+def test_a_labelling_has_the_sampled_sentences_only_and_each_is_an_item(filled: Store) -> None:
+    task = make(filled, SampleForm(5))
     for number in range(5):
-        with survey.reading() as r:
+        with filled.reading() as r:
             item = tasks.next_item(r.tasks.items(task.id, "ada"))
         assert item is not None and item.sentences == 1 and item.place == number
-        opened = open_item(survey, item.id)
-        session = LabellingSession(survey, opened.id, "ada")
-        assert {*session.partition.ids.tolist()} == {*given(survey, task, "ada")}
-        finish_item(survey, item.id)
+        opened = open_item(filled, item.id)
+        session = LabellingSession(filled, opened.id, "ada")
+        assert {*session.partition.ids.tolist()} == {*given(filled, task, "ada")}
+        finish_item(filled, item.id)
     assert opened.blind and opened.article_id is None
 
 
 @pytest.mark.parametrize("allocation", [Allocation.PROPORTIONAL, Allocation.EQUAL])
-def test_strata_have_probabilities_of_their_own(survey: Store, allocation: Allocation) -> None:
-    task = make(survey, SampleForm(30, by=PARTY, allocation=allocation))
-    ids, p, parties = everything(survey)
-    sampled = np.isin(ids, given(survey, task, "ben"))
+def test_strata_have_probabilities_of_their_own(filled: Store, allocation: Allocation) -> None:
+    task = make(filled, SampleForm(30, by=PARTY, allocation=allocation))
+    ids, p, parties = everything(filled)
+    sampled = np.isin(ids, given(filled, task, "ben"))
     for party in ("A", "B", ""):
         inside = parties == party
         assert p[inside] == pytest.approx(sampled[inside].sum() / inside.sum())
     assert p.sum() == pytest.approx(30)
     expected = {"A": 18, "B": 9, "": 3} if allocation is Allocation.PROPORTIONAL else {"A": 10, "B": 10, "": 10}
     assert {party: int(sampled[parties == party].sum()) for party in expected} == expected
+    told = methods_section(filled, [tasks.begin_labelling(filled, task.id, "ben")])
+    assert "30 of 100 units at random, 3 strata by party" in told.replace("\\", "")
 
 
-def test_values_that_are_not_drawn_from_have_no_probability(survey: Store) -> None:
-    task = make(survey, SampleForm(by=PARTY, allocation=Allocation.GIVEN, given=(("A", 12), ("", 3))))
-    ids, p, parties = everything(survey)
-    sampled = np.isin(ids, given(survey, task, "ada"))
+def test_values_that_are_not_drawn_from_have_no_probability(filled: Store) -> None:
+    task = make(filled, SampleForm(by=PARTY, allocation=Allocation.GIVEN, given=(("A", 12), ("", 3))))
+    ids, p, parties = everything(filled)
+    sampled = np.isin(ids, given(filled, task, "ada"))
     assert {party: int(sampled[parties == party].sum()) for party in ("A", "B", "")} == {"A": 12, "B": 0, "": 3}
     assert p[parties == "A"] == pytest.approx(0.2) and np.isnan(p[parties == "B"]).all()
-    task = make(survey, SampleForm(6, where=(PARTY, ("B",))), "B")
-    assert (parties[np.isin(ids, given(survey, task, "ada"))] == "B").all()
-    _, p, _ = everything(survey)
+    task = make(filled, SampleForm(6, where=(PARTY, ("B",))), "B")
+    assert (parties[np.isin(ids, given(filled, task, "ada"))] == "B").all()
+    _, p, _ = everything(filled)
     assert p[parties == "B"] == pytest.approx(0.2) and p[parties == "A"] == pytest.approx(0.2)
-    make(survey, SampleForm(30), "all")
-    _, p, _ = everything(survey)
+    make(filled, SampleForm(30), "all")
+    _, p, _ = everything(filled)
     assert p[parties == "B"] == pytest.approx(1 - 0.8 * 0.7) and p[parties == "A"] == pytest.approx(1 - 0.8 * 0.7)
 
 
-def test_several_samples_have_the_probability_of_their_union(survey: Store) -> None:
-    first, second = make(survey, SampleForm(20)), make(survey, SampleForm(6, where=(PARTY, ("B",))), "more of B")
-    _, p, parties = everything(survey)
+def test_several_samples_have_the_probability_of_their_union(filled: Store) -> None:
+    first, second = make(filled, SampleForm(20)), make(filled, SampleForm(6, where=(PARTY, ("B",))), "more of B")
+    _, p, parties = everything(filled)
     assert p[parties == "A"] == pytest.approx(0.2) and p[parties == "B"] == pytest.approx(1 - 0.8 * 0.8)
-    fresh = make(survey, SampleForm(10, new_only=True), "fresh", seed=3)
-    before = {*given(survey, first, "ada"), *given(survey, second, "ada")}
-    assert not before & {*given(survey, fresh, "ada")}
-    _, p, parties = everything(survey)
+    fresh = make(filled, SampleForm(10, new_only=True), "fresh", seed=3)
+    before = {*given(filled, first, "ada"), *given(filled, second, "ada")}
+    assert not before & {*given(filled, fresh, "ada")}
+    _, p, parties = everything(filled)
     assert p[parties == "A"] == pytest.approx(1 - 0.8 * (1 - 10 / (100 - len(before))))
-    with survey.writing() as w:
+    with filled.writing() as w:
         for task in w.tasks.list():
             w.tasks.delete(task.id)
     # 30 and then 20 of the other 70 of 100 are a random sample of 50.
-    make(survey, SampleForm(30))
-    make(survey, SampleForm(20, new_only=True), "more")
-    assert everything(survey)[1] == pytest.approx(np.full(100, 0.5))
+    make(filled, SampleForm(30))
+    make(filled, SampleForm(20, new_only=True), "more")
+    assert everything(filled)[1] == pytest.approx(np.full(100, 0.5))
 
 
-def test_a_later_wave_is_in_no_earlier_sample(survey: Store, tmp_path: Path) -> None:
-    make(survey, SampleForm(20, by=PARTY))
-    file = write(tmp_path, "more.csv", ["A"] * 40)
-    do(survey, "append-corpus", files=[file], corpus="C", wave="spring", reader="table", settings=SETTINGS)
-    ids, p, _ = everything(survey)
+def test_a_later_wave_is_in_no_earlier_sample(filled: Store, tmp_path: Path) -> None:
+    make(filled, SampleForm(20, by=PARTY))
+    file = write(tmp_path, "more.csv", [(f"One more answer, {row}.", "A") for row in range(40)], "text party")
+    do(filled, "append-corpus", files=[file], corpus="C", wave="spring", reader="table", settings=SETTINGS)
+    ids, p, _ = everything(filled)
     assert np.isnan(p[100:]).all() and len(ids) == 140 and not np.isnan(p[:100]).any()
     spring = SampleForm(10, where=(("article", "wave"), ("spring",)))
-    task = make(survey, spring, "spring")
-    assert {*given(survey, task, "ada")} <= {*ids[100:].tolist()}
-    _, p, _ = everything(survey)
+    task = make(filled, spring, "spring")
+    assert {*given(filled, task, "ada")} <= {*ids[100:].tolist()}
+    _, p, _ = everything(filled)
     assert p[100:] == pytest.approx(0.25) and p[:100].max() < 0.25
 
 
-def test_probabilities_outlive_the_task_and_travel_in_a_bundle(survey: Store, tmp_path: Path) -> None:
-    task = make(survey, SampleForm(20, by=PARTY))
-    with survey.reading() as r:
+def test_probabilities_outlive_the_task_and_travel_in_a_bundle(filled: Store, tmp_path: Path) -> None:
+    task = make(filled, SampleForm(20, by=PARTY))
+    with filled.reading() as r:
         item = r.tasks.items(task.id, "ada")[0]
-    open_item(survey, item.id)
-    _, before, _ = everything(survey)
-    with survey.writing() as w:
+    open_item(filled, item.id)
+    _, before, _ = everything(filled)
+    with filled.writing() as w:
         w.tasks.delete(task.id)
-    _, after, _ = everything(survey)
+    _, after, _ = everything(filled)
     assert (after == before).all()
     path = str(tmp_path / "project.zip")
-    do(survey, "export-bundle", corpus="C", file=path)
-    with survey.writing() as w:
-        w.corpora.delete(corpus_id(survey))
-    do(survey, "import-bundle", file=path)
-    assert (everything(survey)[1] == before).all()
+    do(filled, "export-bundle", corpus="C", file=path)
+    with filled.writing() as w:
+        w.corpora.delete(corpus_id(filled))
+    do(filled, "import-bundle", file=path)
+    assert (everything(filled)[1] == before).all()
 
 
 def test_whole_articles_are_a_sample_too(sqlite_store: Store) -> None:
@@ -233,14 +215,14 @@ def test_whole_articles_are_a_sample_too(sqlite_store: Store) -> None:
         (SampleForm(2, where=(PARTY, ("Z",))), "No sentence can be drawn"),
     ],
 )
-def test_what_cannot_be_drawn_is_said_and_nothing_is_made(survey: Store, form: SampleForm, problem: str) -> None:
+def test_what_cannot_be_drawn_is_said_and_nothing_is_made(filled: Store, form: SampleForm, problem: str) -> None:
     with pytest.raises(DataError, match=problem):
-        make(survey, form)
-    with survey.reading() as r:
+        make(filled, form)
+    with filled.reading() as r:
         assert not r.tasks.list()
 
 
-def test_the_command_draws_and_tells_the_probabilities(survey: Store) -> None:
+def test_the_command_draws_and_tells_the_probabilities(filled: Store) -> None:
     words = ("sample", "C", "pilot", "--number", "20", "--person", "Ada", "--person", " Ben ", "--by", "party")
     told = call_json(*words, "--where", "party=A", "--where", "party=B")
     assert told["unit"] == "sentence"
@@ -250,36 +232,7 @@ def test_the_command_draws_and_tells_the_probabilities(survey: Store) -> None:
     ]
     own = call_json(*words[:2], "own", *words[5:], "--of", "A=5", "--of", "B=6")
     assert [(row["stratum"], row["drawn"]) for row in own["strata"]] == [("–", 0), ("A", 5), ("B", 6)]
-    with survey.reading() as r:
+    with filled.reading() as r:
         task = r.tasks.by_name("pilot")
         items = r.tasks.items(task.id)
     assert task.blind and len(items) == 40 and {item.person for item in items} == {"Ada", "Ben"}
-
-
-def test_two_people_label_a_sample_which_is_compared_adjudicated_and_described(survey: Store) -> None:
-    id = corpus_id(survey)
-    with survey.reading() as r:
-        ids = r.corpora.sentence_ids(id)
-    codes = starts.from_labels(ids[:2], np.array([0, 1]), {0: "rents", 1: "other"}, {"from": "table"})
-    begun = starts.begin(survey, NewLabelling(id, "codes", "ada"), codes)
-    task = make(survey, SampleForm(24, by=PARTY), start=tasks.START_CLUSTERS, start_id=begun.id)
-    made = {}
-    for person, wrong in (("ada", 0), ("ben", 3)):
-        with survey.reading() as r:
-            items = r.tasks.items(task.id, person)
-        for item, sentence in zip(items, given(survey, task, person), strict=True):
-            made[person] = open_item(survey, item.id).id
-            session = LabellingSession(survey, made[person], person)
-            number = 1 + (sentence % 2 if item.place >= wrong else 1 - sentence % 2)
-            session.do(op.assign(session.partition, np.array([sentence]), number))
-            finish_item(survey, item.id)
-    with survey.reading() as r:
-        text = agreement.coded_text(r, [r.labellings.get(id) for id in made.values()])
-        assert not agreement.left_out(r, text.coders)
-    assert len(text.ids) == 24 and text.coders[0].placed.all() and text.coders[1].placed.all()
-    assert (text.coders[0].judged == text.coders[1].judged).sum() == 21
-    new = NewLabelling(id, "gold", "ada", Sharing.GOLD)
-    gold = starts.begin(survey, new, from_adjudication([*made.values()], placed_only=True))
-    assert gold.sentences == 24
-    told = methods_section(survey, [*made.values()])
-    assert "24 of 100 units at random, 3 strata by party" in told.replace("\\", "")

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from tests.db.texts import add_corpus, add_list
-from tests.jobs.helpers import finish_item, open_item, sentences_of_item
+from tests.jobs.helpers import finish_item, open_item, partition_of, sentences_of_item
 from themescope.core.errors import AccessError, DataError, DuplicateNameError, StoreError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
 from themescope.core.labelling.consensus import CodeModel
-from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.core.types import Ids
@@ -76,11 +76,6 @@ def work_through(store: Store, task: TaskRecord, person: str, wrong: int = 0) ->
         label(store, person, labelling, item, wrong)
         finish_item(store, item.id)
     return labelling
-
-
-def partition_of(store: Store, labelling: int) -> Partition:
-    with store.reading() as r:
-        return r.labellings.snapshot(labelling).partition
 
 
 def hidden_from(store: Store, person: str) -> frozenset[int]:
