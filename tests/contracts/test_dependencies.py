@@ -45,7 +45,6 @@ def _modules(node: ast.AST) -> list[str]:
 
 
 def extras(*chosen: str) -> set[str]:
-    """Normalised names of the packages of some extras."""
     return names([line for extra in chosen for line in EXTRAS[extra]])
 
 

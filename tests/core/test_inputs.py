@@ -28,12 +28,10 @@ TABLE = "A table needs the name of its column of sentences: text=… Columns: id
 
 
 def row(number: int, what: str) -> str:
-    """Beginning of the message about a row."""
     return f"Row {number}, counting from 0, is {what}, not a sentence."
 
 
 def no_list(what: str) -> str:
-    """Message about what has no rows."""
     return f"Sentences are a string, an iterable of strings or a column of a table, not {what}."
 
 

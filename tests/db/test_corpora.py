@@ -267,9 +267,8 @@ def test_a_page_of_sentences_and_those_at_places(store: Store) -> None:
         for offset, limit in ((0, 5), (10, 15), (11, 12), (12, 12), (35, 9), (36, 1), (2**53 - 1, 1_000)):
             assert r.corpora.sentence_page(corpus.id, offset, limit) == whole[offset : offset + limit]
         places = [(s.article_id, s.position) for s in (whole[30], whole[2], whole[35], whole[2])]
-        assert r.corpora.sentences_at([*places, (whole[0].article_id, 99), (2**40, 2**53)]) == [
-            whole[30], whole[2], whole[35], whole[2],
-        ]  # fmt: skip
+        found = r.corpora.sentences_at([*places, (whole[0].article_id, 99), (2**40, 2**53)])
+        assert found == [whole[30], whole[2], whole[35], whole[2]]
         assert r.corpora.sentences_at([]) == []
 
 

@@ -35,7 +35,6 @@ class Curves(NullReport):
         self.points: list[float] = []
 
     def metric(self, name: str, step: float, value: float) -> None:
-        """Keep the value."""
         if "/s" not in name and "seconds" not in name:
             self.points.append(value)
 

@@ -118,7 +118,6 @@ def parquet(rows):
 
 
 def zipped(members, packing=zipfile.ZIP_DEFLATED):
-    """Return a ZIP file of texts or bytes by name."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", packing) as file:
         for name, data in members.items():

@@ -50,13 +50,11 @@ ANY, ASCII = words_of(LETTERS, BEGIN, ["", "", ".", "?", "😀"]), words_of("abn
 
 @dataclass
 class Format:
-    """How files of a format are made."""
-
     reader: str
     name: str
-    """Name of the file."""
+    """Of the file."""
     kinds: Sequence[str]
-    """Kinds of its pieces."""
+    """Of its pieces."""
     build: Callable[[Parts], bytes]
     counted: Mapping[str, str] = field(default_factory=dict)
     """Kind of pieces whose text is neither stored nor listed → the reason under which each is counted."""

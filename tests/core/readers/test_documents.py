@@ -291,39 +291,22 @@ Load-Date: January 12, 2020|End of Document|Trains are full|Own Post|January 11,
 Section: NEWS|Body|Passengers stand.|End of Document""".replace("\n", "|").split("|")
 OLD_NEXIS = """\
                  1 of 2 DOCUMENTS
-
                  Own Times
-
                  January 10, 2020 Friday
-
-Buses are
-late
-
+Buses are / late
 SECTION: NEWS; Pg. 3
-
 LENGTH: 120 words
-
-The bus was
-late.
-
+The bus was / late.
 Nobody said: why?
-
 LOAD-DATE: January 12, 2020
-
                  Copyright 2020 Own Media
-
                  2 of 2 DOCUMENTS
-
                  Own Post
-
                  January 11, 2020 Saturday
-
 Trains are full
-
 SECTION: NEWS
-
 Passengers stand.
-"""
+""".replace("\n", "\n\n").replace(" / ", "\n")
 FACTIVA = """\
 NEWS|Buses are late|By Ada Lee|120 words|January 10, 2020 Friday|12:30|Own Times|OWNT|English
 (c) 2020 Own Media|The bus was late.|Nobody said: why?|Document OWNT000020200110eg1a000xx

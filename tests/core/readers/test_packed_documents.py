@@ -132,14 +132,6 @@ def test_files_of_an_archive_are_read_one_by_one(tmp_path):
         list(REGISTRY.build("zip").read(write(tmp_path, "b.zip", made({"x.bin": "\0\1\2"})), SILENT))
 
 
-def test_saved_pages_are_read_as_pages(tmp_path):
-    page = message("plain")
-    page["Snapshot-Content-Location"] = "https://x.org"
-    page.set_content("<html><body><h1>Transport</h1><p>Der Bus fährt spät.</p></body></html>", subtype="html")
-    articles, _ = read(write(tmp_path, "a.mhtml", page.as_bytes()))
-    assert articles[0].title == "Transport" and texts(articles) == ["Der Bus fährt spät."]
-
-
 def test_files_that_latex_includes_are_named_and_its_definitions_are_no_text(tmp_path):
     text = (
         "\\documentclass{article}\n\\input{macros}\n\\newtheorem{thm}{Theorem}[section]\n\\begin{document}\n"

@@ -142,7 +142,6 @@ CELL = st.text(CHARACTERS, max_size=12)
 @NEAR
 @given(rows=st.lists(st.tuples(CELL, CELL, CELL), min_size=2, max_size=8), delimiter=st.sampled_from(",;\t|"))
 def test_rows_read_are_rows_stored_and_listed(rows: list[tuple[str, str, str]], delimiter: str, tmp_path: Path) -> None:
-    """Every cell of a well-written file is a cell of the table, and every row is stored or counted."""
     path = tmp_path / "a.csv"
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL)

@@ -2,13 +2,12 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from themescope.core.clustering.naming import theme_words
+from tests.core.clustering.test_names import named
 from themescope.core.text import languages
 from themescope.core.text.languages import content_words, tokenize
 from themescope.core.text.splitting import SentenceSplitter
@@ -77,24 +76,19 @@ def test_stop_words_cost_no_import_of_scikit_learn() -> None:
     subprocess.run([sys.executable, "-c", f"{asked}; assert 'sklearn' not in sys.modules"], check=True)
 
 
-def names(*clusters: list[str]) -> list[tuple[str, ...]]:
-    labels = np.repeat(np.arange(len(clusters), dtype=np.int32), [len(cluster) for cluster in clusters])
-    return theme_words([text for cluster in clusters for text in cluster], labels, len(clusters))
-
-
 def test_german_names_have_no_german_stop_words() -> None:
     rivers = ["Die Donau ist für die Schifffahrt wichtig", "Der Rhein fließt aus den Alpen", "Die Donau und der Rhein"]
     schools = ["Die Schule ist für die Kinder da", "Kinder lernen in der Schule", "Die Schule beginnt für alle"]
-    found = names(rivers, schools)
+    found = named(rivers, schools)
     assert {"Donau", "Rhein"} <= set(found[0]) and {"Schule", "Kinder"} <= set(found[1])
 
 
 def test_names_of_other_scripts() -> None:
-    french = names(["L'eau de la rivière est froide", "Il boit l'eau", "C'est l'eau d'ici"], ["Le pain du soir"] * 2)
+    french = named(["L'eau de la rivière est froide", "Il boit l'eau", "C'est l'eau d'ici"], ["Le pain du soir"] * 2)
     assert "eau" in french[0]
-    chinese = names(["经济发展很快", "经济政策", "全国经济"], ["教育很重要", "学校教育", "教育部"])
+    chinese = named(["经济发展很快", "经济政策", "全国经济"], ["教育很重要", "学校教育", "教育部"])
     assert (chinese[0][0], chinese[1][0]) == ("经济", "教育")
-    hindi = names(["नदी समुद्र में गिरती है", "नदी लंबी है", "यह नदी है"], ["विद्यालय बंद है", "विद्यालय बड़ा है"])
+    hindi = named(["नदी समुद्र में गिरती है", "नदी लंबी है", "यह नदी है"], ["विद्यालय बंद है", "विद्यालय बड़ा है"])
     assert (hindi[0][0], hindi[1][0]) == ("नदी", "विद्यालय")
 
 

@@ -37,7 +37,6 @@ def expected() -> dict[str, Any]:
 
 
 def unpack(folder: Path) -> Path:
-    """Extract the store, and return its data folder."""
     with zipfile.ZipFile(V0_2) as packed:
         packed.extractall(folder)
     return folder / "home"
