@@ -63,7 +63,6 @@ class Scene:
 
 
 Do = Callable[[Scene], object]
-_BASE = "static-wikipedia"
 TASK = {"share": 0.0, "several": 1, "order": "given", "seed": 0, "start": tasks.START_NOTHING, "tell": False}
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
@@ -237,7 +236,7 @@ def home(make_home: MakeHome) -> Path:
 def _fill(store: Store) -> None:
     made = add_set(store)
     add_model(store)
-    do(store, "embed", corpus="demo", model=_BASE)
+    do(store, "embed", corpus="demo", model="static-wikipedia")
     for name in PEOPLE:  # before they have roles, since a viewer makes nothing
         own = NewLabelling(made.corpus_id, f"of {name}", name, Sharing.OWN)
         starts.begin(store, own, starts.from_sections)

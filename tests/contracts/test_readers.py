@@ -3,11 +3,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.core.readers.samples import PACKERS, sample, write
+from tests.core.reports import Watched
 from themescope.core.errors import Cancelled, ReadError
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect, preview
 from themescope.core.readers.formats import sample as sample_of
-from themescope.core.types import SILENT, Article, NullReport, Reader
+from themescope.core.types import SILENT, Article, Reader
 
 READERS = pytest.mark.parametrize("id", REGISTRY.ids())
 PACKINGS = pytest.mark.parametrize("packing", list(PACKERS))
@@ -83,21 +84,11 @@ def test_binary_garbage_is_refused(id, tmp_path):
 
 @READERS
 def test_progress_reaches_the_end_and_can_cancel(id, tmp_path):
-    class Watching(NullReport):
-        seen = (0.0, 1.0)
-
-        def progress(self, done, total, message=""):
-            self.seen = (done, total)
-
-    class Stopping(NullReport):
-        def progress(self, done, total, message=""):
-            raise Cancelled
-
-    path, report = sample(tmp_path, id), Watching()
+    path, report = sample(tmp_path, id), Watched()
     list(REGISTRY.build(id).read(path, report))
-    assert report.seen[0] == report.seen[1] == path.stat().st_size
+    assert report.calls[-1] == (path.stat().st_size,) * 2
     with pytest.raises(Cancelled):
-        list(REGISTRY.build(id).read(path, Stopping()))
+        list(REGISTRY.build(id).read(path, Watched(at=1)))
 
 
 @READERS

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.contracts.fingerprints.inputs import articles, corpus, fixed, numbers, partition, sentences, upper
+from tests.core.reports import Watched
 from tests.tiny_encoder import write_encoder
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.config import digest_of
@@ -21,22 +22,10 @@ from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.formats import sample
 from themescope.core.registry import Card
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.core.types import SILENT, Corpus, Model, NullReport, Report
+from themescope.core.types import SILENT, Corpus, Model, Report
 
 Value = float | str
 Fingerprint = list[Value]
-
-
-class Curves(NullReport):
-    """Report that keeps the points of every curve except those of speed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.points: list[float] = []
-
-    def metric(self, name: str, step: float, value: float) -> None:
-        if "/s" not in name and "seconds" not in name:
-            self.points.append(value)
 
 
 SMALL = {
@@ -101,9 +90,10 @@ def _encoder() -> Path:
 
 
 def of_model(card: Card) -> Fingerprint:
-    curves = Curves()
-    vectors: Any = build_model(card, 3, curves).embed(sentences())
-    return [*upper(vectors @ vectors.T), *curves.points]
+    report = Watched()
+    vectors: Any = build_model(card, 3, report).embed(sentences())
+    curves = [value for name, _, value in report.points if "/s" not in name and "seconds" not in name]
+    return [*upper(vectors @ vectors.T), *curves]
 
 
 def of_clusterer(card: Card) -> Fingerprint:

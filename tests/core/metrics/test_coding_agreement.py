@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
+from tests.core.metrics.test_alternative_annotator import coding_of
 from themescope.core.metrics import coding_agreement
 from themescope.core.metrics.coding_agreement import Agreement, Coding, coefficients, masi, set_alpha
 
@@ -29,10 +30,6 @@ def alpha(coders: list[np.ndarray], groups: np.ndarray | None = None) -> Agreeme
 
 def kappa(coders: list[np.ndarray], groups: np.ndarray | None = None, seed: int = 0) -> Agreement:
     return coefficients(coders, groups, seed).kappa
-
-
-def sets(labels: np.ndarray) -> Coding:
-    return [None if value < 0 else frozenset([int(value)]) for value in labels]
 
 
 def test_alpha_of_the_examples_of_krippendorff() -> None:
@@ -159,7 +156,7 @@ def test_coefficients_are_those_of_scikit_learn_and_of_sets_whatever_the_names_a
         assert value(of_two) == pytest.approx(cohen_kappa_score(coders[0][both], coders[1][both]))
     else:
         assert not both.any() or len(np.unique(np.concatenate([coders[0][both], coders[1][both]]))) == 1
-    nominal, of_sets = alpha(coders), set_alpha([sets(labels) for labels in coders])
+    nominal, of_sets = alpha(coders), set_alpha([coding_of(labels) for labels in coders])
     assert (nominal.cases, nominal.undefined) == (of_sets.cases, of_sets.undefined)
     assert nominal.estimate == of_sets.estimate or value(nominal) == pytest.approx(value(of_sets))
     renamed = [np.where(labels < 0, -1, np.array(names)[labels]).astype(np.int32) for labels in coders[::-1]]

@@ -1,6 +1,5 @@
 """Readers on real files: the dump inside the gensim wheel always, the shared collection where it is at hand."""
 
-import os
 import random
 import re
 from importlib.util import find_spec
@@ -17,9 +16,6 @@ from themescope.core.types import SILENT
 DEBRIS = re.compile(
     r"\{\{|\}\}|\[\[|\]\]|<ref|'''|==|\(\s*\)|  | ,(?=\s)|^[,;:)]|,,|&nbsp;|\{\||\|\}|<!--|__[A-Z]+__|\bthumb\|"
 )
-ROOT = Path(__file__).parents[3]
-SHARED = Path(os.environ.get("THEMESCOPE_SHARED_DATA") or ROOT.parent / "shared" / "data") / "wikipedia"
-shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no shared data at {SHARED} (set THEMESCOPE_SHARED_DATA)")
 
 
 def paragraphs(articles):
@@ -42,19 +38,17 @@ def test_the_dump_inside_gensim():
     assert next(a for a in articles if a.title == "Anarchism").sections[1].level == 2
 
 
-@shared
 @pytest.mark.parametrize("name", ["2014-3-pages", "2017-5-pages-tables", "2021-27-pages"])
-def test_the_other_dumps(name):
+def test_the_other_dumps(name, shared_data):
     reader = REGISTRY.build("mediawiki-dump")
-    articles = list(reader.read(SHARED / "dumps" / f"enwiki-{name}.xml.bz2", SILENT))
+    articles = list(reader.read(shared_data / "wikipedia" / "dumps" / f"enwiki-{name}.xml.bz2", SILENT))
     pages = sum(reader.skipped.get(reason, 0) for reason in ("redirect", "namespace", "disambiguation", "no text"))
     assert len(articles) + pages == int(name.split("-")[1])
     assert not [text for text in paragraphs(articles) if DEBRIS.search(text)]
 
 
-@shared
-def test_the_sample_and_its_sentences():
-    articles = list(REGISTRY.build("jsonl").read(SHARED / "sample.jsonl", SILENT))
+def test_the_sample_and_its_sentences(shared_data):
+    articles = list(REGISTRY.build("jsonl").read(shared_data / "wikipedia" / "sample.jsonl", SILENT))
     assert len(articles) == 40
     ours, package = SentenceSplitter("en"), Package("en")
     texts = random.Random(0).sample(paragraphs(articles), 150)
