@@ -80,9 +80,6 @@ def chromium() -> str:
     return found
 
 
-# --- processes --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class App:
     """A running server: its data folder, its address, and the store behind its pages."""
@@ -93,7 +90,6 @@ class App:
 
 
 def start(command: list[str], environment: dict[str, str], home: Path) -> psutil.Popen:
-    """Start a process whose words go to a log in ``home``."""
     home.mkdir(parents=True, exist_ok=True)
     with (home / "log.txt").open("ab") as log:
         return psutil.Popen(command, env=environment, cwd=ROOT, stdout=log, stderr=log)
@@ -121,13 +117,11 @@ def answers(url: str, context: ssl.SSLContext | None = None) -> bool:
 
 
 def environment_for(home: Path) -> dict[str, str]:
-    """The environment of processes that live in ``home``."""
     kept = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"}
     return {**kept, "THEMESCOPE_HOME": str(home), "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 
 
 def flags_for(port: int) -> list[str]:
-    """The flags of a web server at a port of this machine."""
     return ["--server.address", "127.0.0.1", "--server.port", str(port), "--server.headless", "true"]
 
 
@@ -181,12 +175,8 @@ def shared(make_home: MakeHome) -> Iterator[App]:
     assert SECRET not in log and "wrong password" not in log
 
 
-# --- pages ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """One Chromium for all tests."""
     path = chromium()
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=FLAGS)
@@ -210,7 +200,6 @@ def tab(browser: Browser) -> Page:
 
 @pytest.fixture(scope="session")
 def other_tab(browser: Browser) -> Page:
-    """The tab of a second person."""
     return new_tab(browser)
 
 
@@ -228,9 +217,6 @@ def other_page(app: App, other_tab: Page) -> Iterator[Page]:
         yield other_tab
 
 
-# --- texts ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="session")
 def filled(app: App) -> App:
     """The app with something of everything in it, and a benchmark that several methods have clustered."""
@@ -241,7 +227,6 @@ def filled(app: App) -> App:
 
 @pytest.fixture(scope="session")
 def labelled(filled: App) -> App:
-    """The app with a labelling that starts from the sections."""
     with filled.store.reading() as r:
         corpus = r.corpora.by_name(CORPUS)
     starts.begin(filled.store, NewLabelling(corpus.id, LABELLING, "", Sharing.SHARED), starts.from_sections)

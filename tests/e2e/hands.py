@@ -81,7 +81,6 @@ def forget(page: Page, url: str) -> None:
 
 
 def open_page(page: Page, url: str, heading: str) -> None:
-    """Go to an address in a new session, and wait until its page stands."""
     page.goto(url)
     expect(page.get_by_role("heading", name=heading, exact=True, level=1)).to_be_visible()
 
@@ -99,7 +98,6 @@ def menu(page: Page) -> Iterator[Locator]:
 
 
 def name_is(page: Page, person: str) -> None:
-    """Enter the name of the person, which the server then has."""
     with menu(page) as opened:
         opened.get_by_role("textbox", name="Your name").fill(person)
         opened.get_by_role("textbox", name="Your name").press("Enter")
@@ -148,7 +146,6 @@ def at_rest(page: Page) -> None:
 
 
 def said(page: Page, words: str | re.Pattern[str]) -> None:
-    """Wait until the status of the coding says so."""
     expect(page.locator(".coding_bar .status")).to_contain_text(words)
 
 

@@ -94,7 +94,6 @@ def project(filled: App) -> App:
 
 
 def visit(page: Page, app: App, state: tuple[str, dict[str, str]]) -> None:
-    """Open a page in a state, and wait until it stands."""
     name, view = state
     query = {"corpus": CORPUS, **{f"{name}_{key}": value for key, value in view.items()}}
     page.goto(f"{app.url}/{'' if name == 'home' else name}?{urlencode(query)}")

@@ -80,7 +80,6 @@ def evil_site(app: App) -> Iterator[str]:
 
 
 def evil(address: str) -> str:
-    """The same address under the foreign name."""
     return address.replace("127.0.0.1", EVIL)
 
 

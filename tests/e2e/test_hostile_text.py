@@ -44,8 +44,6 @@ OPENS = "[role=tab], summary, [data-testid=stPopover] button"
 
 @pytest.fixture(scope="module")
 def home(make_home: MakeHome) -> Path:
-    """A home whose store has the payload in every text."""
-
     def fill_hostile(store: Store) -> None:
         fill(store)
         add_comparison(store, CORPUS, MODEL)

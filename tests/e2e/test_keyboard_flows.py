@@ -41,7 +41,6 @@ def open_labelling(page: Page, app: App) -> None:
 
 
 def steps(app: App) -> int:
-    """The number of changes of the labelling."""
     with app.store.reading() as r:
         return len(r.label_steps.list(r.labellings.by_name(LABELLING).id))
 

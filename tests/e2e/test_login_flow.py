@@ -18,7 +18,6 @@ def sign_in(page: Page, name: str, password: str = SECRET) -> None:
 
 @pytest.fixture
 def tabs(shared: App, tab: Page) -> Iterator[tuple[Page, Page]]:
-    """Two tabs of the same browser."""
     other = tab.context.new_page()
     with using(tab, shared.url), using(other, shared.url):
         yield tab, other

@@ -150,9 +150,6 @@ def test_the_toolbar_is_one_row_from_the_first_frame_and_the_plot_has_the_page(
     context.close()
 
 
-# --- Firefox ----------------------------------------------------------------------------------------------------------
-
-
 FIREFOX = next((path for path in map(shutil.which, ("firefox-esr", "firefox")) if path), None)
 
 

@@ -42,13 +42,11 @@ def test_a_selection_is_what_is_drawn_around_and_not_hidden(page: Page, other_pa
 
 
 def more(page: Page, entry: str) -> None:
-    """Choose an entry of the last menu of the toolbar."""
     page.get_by_role("button", name="More", exact=True).first.click()
     page.get_by_role("menu", name="More").get_by_text(entry, exact=True).click()
 
 
 def searched(page: Page, text: str) -> None:
-    """Search in the panel of the filters."""
     page.get_by_role("button", name=re.compile("^Filter")).click()
     field = page.locator(".st-key-map_panel").get_by_role("textbox", name="Search", exact=True)
     field.fill(text)
@@ -194,7 +192,6 @@ def names_lie_in_the_view_without_overlaps(page: Page) -> None:
 
 
 def clicked(page: Page, box: FloatRect, places: list[tuple[float, float]]) -> None:
-    """Click on these places of a box, without dragging."""
     for x, y in places:
         page.mouse.click(box["x"] + x, box["y"] + y)
 
@@ -203,7 +200,6 @@ DRAWER = ".st-key-map_drawer"
 
 
 def selected(page: Page, n: int | str) -> None:
-    """The drawer says that n units are selected."""
     expect(page.locator(DRAWER).get_by_text(re.compile(rf"^{n} units? ·"))).to_be_visible()
 
 

@@ -64,7 +64,6 @@ def configuration_for(folder: Path, port: int, redirect_port: int, web_ports: li
 
 
 def write_certificate(folder: Path) -> None:
-    """Write a self-signed certificate for 127.0.0.1 and its key."""
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", folder / "privkey.pem"]
     name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
     command = ["openssl", "req", "-x509", *key, *name, "-out", folder / "fullchain.pem"]
@@ -72,13 +71,11 @@ def write_certificate(folder: Path) -> None:
 
 
 def trusting(folder: Path) -> ssl.SSLContext:
-    """Return a context that trusts the certificate in ``folder``."""
     return ssl.create_default_context(cafile=str(folder / "fullchain.pem"))
 
 
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory, make_home: MakeHome) -> Iterator[Installation]:
-    """nginx before two web servers on one store."""
     if nginx() is None:
         pytest.skip("nginx is not installed. On Debian: apt-get install nginx-light")
     folder = tmp_path_factory.mktemp("proxied")
@@ -102,7 +99,6 @@ def proxied(tmp_path_factory: pytest.TempPathFactory, make_home: MakeHome) -> It
 
 @pytest.fixture
 def page(proxied: Installation, browser: Browser) -> Iterator[Page]:
-    """A tab that accepts the certificate of the test."""
     context = browser.new_context(viewport=WINDOW, ignore_https_errors=True, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE_MS)
     yield context.new_page()

@@ -44,7 +44,6 @@ FOREIGN = {"other origin": FOREIGN_ORIGIN, "other host": FOREIGN_HOST}
 
 @pytest.fixture
 def routes(shared: App) -> set[str]:
-    """The paths of the routes of the server."""
     return {*json.loads((shared.home / "routes.json").read_text("utf-8")), PUBLIC_FILES}
 
 
@@ -64,7 +63,6 @@ def is_under(route: str, path: str) -> bool:
 
 @pytest.fixture
 def visitors(shared: App, monkeypatch: pytest.MonkeyPatch) -> dict[str, Headers]:
-    """The headers of each kind of visitor."""
     monkeypatch.setenv("THEMESCOPE_HOME", str(shared.home))
     with shared.store.writing() as w:
         idle = w.sessions.open("ada", SignInMethod.PASSWORD)
@@ -123,7 +121,6 @@ def connected(server: str) -> HTTPConnection:
 
 
 def ask(server: str, path: str, **headers: str) -> tuple[int, str]:
-    """Send a GET request; status and body of the answer."""
     connection = connected(server)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()

@@ -115,8 +115,6 @@ def adjudicate(page: Page, app: App) -> None:
     assert not state.uncertain.any() and len(state.ids) == UNITS
 
 
-# --- keys and what is shown -------------------------------------------------------------------------------------------
-
 SHOWN = """() => {
     for (const one of document.querySelectorAll("*")) {
         const text = one.shadowRoot?.querySelector(".unit article .text");

@@ -58,11 +58,9 @@ class Reader:
 
     @property
     def page(self) -> Page:
-        """The window that the person looks at."""
         return self.windows[0 if self.own else 1]
 
     def follow(self, document: Path) -> None:
-        """Do every step."""
         for sentence in steps(document):
             action, found = form_of(sentence)
             at_rest(self.page)
@@ -70,7 +68,6 @@ class Reader:
             self.done.append(sentence)
 
     def open_page(self, name: str) -> None:
-        """Open a page by the links of the frame."""
         turn_to(self.page, name)
 
     def open_project(self, name: str) -> None:
@@ -84,7 +81,6 @@ class Reader:
             expect(at).to_contain_text(name)
 
     def open_tab(self, name: str) -> None:
-        """Open a tab of the page."""
         self.page.get_by_role("tab", name=name, exact=True).click()
 
     def click(self, label: str) -> None:
@@ -95,11 +91,9 @@ class Reader:
         main.get_by_role("button", name=re.compile(f"^{name}")).or_(unfolds).first.click()
 
     def click_unit(self, place: str) -> None:
-        """Click a unit of the list."""
         self.page.locator(".panes .unit .tick").nth(int(place) - 1).click()
 
     def choose_in_menu(self, name: str) -> None:
-        """Choose from the menu of a coding, or of a page."""
         at_rest(self.page)
         main = self.page.get_by_test_id("stMain")
         main.get_by_test_id("stMenuButtonButton").filter(has_text="⋯").locator("visible=true").click()
@@ -117,11 +111,9 @@ class Reader:
         raise AssertionError(f"“{label}” does not keep “{text}”.")
 
     def enter_name(self, person: str) -> None:
-        """Enter the name of the person in the menu."""
         name_is(self.page, person)
 
     def choose(self, option: str, label: str) -> None:
-        """Choose from a list."""
         choose(self.page, label, option)
 
     def choose_segment(self, option: str, label: str) -> None:
@@ -131,7 +123,6 @@ class Reader:
         group.get_by_role("radio", name=re.compile(f"^{name}$")).click()
 
     def choose_file(self, name: str, label: str) -> None:
-        """Choose a file that lies beside the document."""
         at_rest(self.page)
         self.page.get_by_test_id("stFileUploader").filter(has_text=label).locator("input").set_input_files(
             str(TUTORIALS / name)
@@ -148,7 +139,6 @@ class Reader:
         box.press("Escape")
 
     def press(self, key: str) -> None:
-        """Press a key, as one does in the page."""
         self.page.keyboard.press(key.lower())
 
     def label_all(self, end: str) -> None:
@@ -165,7 +155,6 @@ class Reader:
         raise AssertionError(f"There are more than {MOST_ITEMS} items.")
 
     def sees(self, text: str) -> None:
-        """Expect a text."""
         expect(self.page.get_by_text(text).locator("visible=true").first).to_be_visible()
 
     def waits_for_header(self, text: str) -> None:
@@ -176,16 +165,13 @@ class Reader:
         expect(said).to_be_visible(timeout=JOBS_MS)
 
     def to_colleague(self) -> None:
-        """Turn to the window of the colleague."""
         self.own = False
         self.page.goto(self.url)
 
     def back(self) -> None:
-        """Turn to the own window."""
         self.own = True
 
     def picture(self, about: str, name: str) -> None:
-        """Save the window as an image."""
         if self.pictures is not None:
             save_picture(self.page, self.pictures / Path(name).name)
 
@@ -202,7 +188,6 @@ _COLOURS = 128
 
 
 def save_picture(page: Page, path: Path) -> None:
-    """Save what a window shows as a small PNG."""
     at_rest(page)
     page.mouse.move(0, 0)
     page.wait_for_timeout(1_000)  # maps and charts are drawn in several frames
@@ -234,7 +219,6 @@ FORMS: tuple[tuple[str, Callable[..., None]], ...] = (
 
 
 def form_of(sentence: str) -> tuple[Callable[..., None], re.Match[str]]:
-    """Return what a sentence asks for, with its words."""
     for pattern, action in FORMS:
         if found := re.fullmatch(pattern, sentence):
             return action, found

@@ -22,13 +22,11 @@ INSIDE = "inside"
 
 
 async def inside(request: Request) -> Response:
-    """Answer in place of Streamlit."""
     await request.body()
     return PlainTextResponse(INSIDE)
 
 
 async def stream(websocket: WebSocket) -> None:
-    """Accept a websocket in place of Streamlit."""
     await websocket.accept()
     await websocket.close()
 
@@ -51,7 +49,6 @@ APP = Starlette(
 
 
 def browser(address: str = "http://localhost:8501", **options: Any) -> TestClient:
-    """Return a new browser."""
     return TestClient(APP, base_url=address, follow_redirects=False, **options)
 
 
@@ -60,7 +57,6 @@ def form_token(answer: Any) -> str:
 
 
 def submit(client: TestClient, name: str, password: str = SECRET, **fields: str) -> Any:
-    """Fill in the form of the sign-in page and send it."""
     form = {"form_token": form_token(client.get("/sign-in")), "person": name, "password": password, **fields}
     return client.post("/sign-in", data=form, headers={"origin": str(client.base_url)})
 

@@ -32,7 +32,6 @@ def add(
     store: Store, corpus_id: int, name: str, type: ColumnType, ids: Any, values: Sequence[Any],
     level: ColumnLevel = ColumnLevel.SENTENCE,
 ) -> None:  # fmt: skip
-    """Store one column."""
     more: Mapping[str, Any] = {}
     if type is ColumnType.CATEGORY:
         counts = Counter[str]()

@@ -57,7 +57,6 @@ def fresh_caches() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def filled_file(tmp_path_factory: pytest.TempPathFactory, empty_sqlite_file: Path) -> Path:
-    """A filled SQLite file to copy."""
     folder = tmp_path_factory.mktemp("filled")
     shutil.copy(empty_sqlite_file, folder / "themescope.db")
     store = Store(Settings.in_folder(folder))

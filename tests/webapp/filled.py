@@ -67,7 +67,6 @@ def add_model(w: Unit, name: str, method: str = "mean-vectors", **about: Any) ->
 
 
 def add_map(w: Unit, corpus_id: int, name: str, ids: Ids, model_id: int = 1, sampled_from: int = 72) -> None:
-    """A map of sentences at random places."""
     points = MapPoints(ids, np.random.default_rng(0).normal(size=(len(ids), 2)).astype(np.float32))
     about = {"corpus_id": corpus_id, "model_id": model_id, "sampled_from": sampled_from, "points": points}
     w.maps.add(name=name, config={}, seed=3, digest=name, faithfulness=0.5, **about)

@@ -29,19 +29,16 @@ def plain_words_of(at: AppTest) -> str:
 
 
 def press(at: AppTest, label: str) -> AppTest:
-    """Press the first button of a label."""
     return next(button for button in at.button if button.label == label).click().run()
 
 
 def import_from(at: AppTest, path: Path) -> AppTest:
-    """Enter a path of the server into the form of imports."""
     at.session_state["texts_import_source_0"] = SERVER_PATH
     at.session_state["texts_import_path_0"] = str(path)
     return at.run()
 
 
 def jobs_of(store: Store, kind: str) -> list[dict[str, Any]]:
-    """The arguments of the queued jobs of a kind."""
     with store.reading() as r:
         return [dict(job.args) for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == kind]
 

@@ -23,7 +23,6 @@ def themes() -> Themes:
 
 
 def tell(chart: Any, name: str, **value: object) -> None:
-    """Send what the browser sends."""
     value = {"digest": chart.canvas.digest, **value}
     if name != "hover":
         number = chart.view["handled"] + 1

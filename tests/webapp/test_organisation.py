@@ -54,7 +54,6 @@ def provider() -> Iterator[str]:
 
 
 def fetch(url: str, form: dict[str, str] | None = None) -> httpx.Response:
-    """An answer of the provider."""
     with httpx.Client(trust_env=False, timeout=30) as client:
         return client.request("POST" if form else "GET", url, data=form)
 

@@ -24,7 +24,6 @@ from themescope.webapp.shared.choose import BROKEN, grouped, grouped_by_method, 
 
 
 def every_tab(open_page: Open, page: str) -> Iterator[tuple[str, AppTest]]:
-    """The page with each of its tabs open."""
     first = open_page(page)
     names = [tab.label for tab in first.tabs]
     yield next((tab.label for tab in first.tabs if tab.children), ""), first

@@ -147,7 +147,6 @@ def test_payload_names(name: str, safe: str) -> None:
 
 
 def upload(name: str, content: bytes) -> Any:
-    """A file as a browser sends it."""
     file = io.BytesIO(content)
     file.name = name  # type: ignore[attr-defined]
     return file

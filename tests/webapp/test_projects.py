@@ -187,7 +187,6 @@ def kinds(store: Store) -> list[str]:
 
 @pytest.fixture
 def towns(sqlite_store: Store, import_folder: Path) -> Path:
-    """A file that pages may read."""
     path = import_folder / "towns.md"
     path.write_text("# Towns\n\n## History\n\nIt was founded in 1204.\n", encoding="utf-8")
     return path

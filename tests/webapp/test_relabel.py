@@ -59,14 +59,12 @@ class Coding:
             return [getattr(step, field) for step in r.label_steps.list(self.record.id)]
 
     def send(self, kind: str, **about: Any) -> AppTest:
-        """Send an action as the browser does, with the next number."""
         action = {"kind": kind, "number": self.state.acknowledged + 1, **about}
         dispatch(self.state, {"session": self.state.browser_session, "actions": [action]})
         self.at.run()
         return self.at
 
     def press(self, key: str, ids: Sequence[int] = ()) -> AppTest:
-        """Press a key, after some units were selected."""
         if len(ids):
             self.state.select(ids, "in the table")
         return self.send("assign", cluster=int(key)) if key in "123456789" else self.send(KINDS[key])

@@ -88,7 +88,6 @@ OF_THE_TASK = {*[*SECRETS][:13]} - {"gold marks"}
 
 
 def may(person: str, fact: str) -> bool:
-    """Whether a person may see a fact."""
     if fact in ("texts of removed articles", "values of removed articles"):
         return False
     if fact == "codes of failures":
@@ -96,11 +95,7 @@ def may(person: str, fact: str) -> bool:
     return person == "ada" or (fact in OF_THE_TASK and person in ("tom", "val"))
 
 
-# --- the store --------------------------------------------------------------------------------------------------------
-
-
 def secretive(store: Store) -> None:
-    """Fill a store with a secret of each kind."""
     fill(store)
     for name, role in PEOPLE.items():
         people.add(store, name, role, SECRET)
@@ -202,9 +197,6 @@ def _path(w: Unit, corpus: str) -> None:
     args = {"files": ["/srv/teal/rivers.jsonl"], "corpus": corpus}
     end_job(w, "predict-labels", "Import more", args, error="/var/teal/x cannot be read.")
     add_model(w, "By words", config={"word_vectors": "/srv/teal/vectors.txt"})
-
-
-# --- who asks ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -387,7 +379,6 @@ _ENDS = (".jsonl", ".parquet")
 
 
 def _contents(file: Path) -> Iterator[str]:
-    """What a file says, uncompressed."""
     if file.suffix == ".zip":
         with ZipFile(file) as archive:
             yield from (archive.read(name).decode("utf-8", "ignore") for name in archive.namelist())
@@ -404,9 +395,6 @@ def test_commands(store: Store, tmp_path: Path) -> None:
     assert told(OWNER, answers, expected - {"deleted labellings of others"}) == ""
     for secret in (token, SECRET, "$argon2"):
         assert not [asked for asked, answer in answers.items() if secret in answer]
-
-
-# --- pages ------------------------------------------------------------------------------------------------------------
 
 
 def shown(at: AppTest) -> str:

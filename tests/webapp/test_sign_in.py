@@ -24,16 +24,12 @@ from themescope.webapp.shared.people import form_token as form_token_of
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
-# --- who is let in ----------------------------------------------------------------------------------------------------
-
-
 def cookie_of(client: TestClient) -> tuple[str, str]:
     ((name, value),) = client.cookies.items()
     return name, value
 
 
 def send(client: TestClient, name: str, value: str) -> None:
-    """Replace the cookies of a browser."""
     client.cookies.clear()
     client.cookies.set(name, value)
 
@@ -103,9 +99,6 @@ def test_invalid_settings_let_nobody_in(shared: Store, monkeypatch: pytest.Monke
     assert answer.status_code == 503 and "THEMESCOPE_LOGIN must be" in answer.text
 
 
-# --- cookies ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("address", "headers", "secure"),
     [
@@ -167,9 +160,6 @@ def test_who_does_not_sign_in_is_known_by_a_cookie(sqlite_store: Store) -> None:
     assert "set-cookie" not in client.get("/corpora", headers=PAGE).headers
     assert client.get("/sign-in?next=/map").headers["location"] == "/map"
     assert "websocket" in admitted(browser())
-
-
-# --- the form ---------------------------------------------------------------------------------------------------------
 
 
 def test_forms_of_other_sites_are_refused(shared: Store) -> None:
@@ -237,7 +227,6 @@ NEW = "another long secret"
 
 
 def change(client: TestClient, current: str = SECRET, new: str = NEW, again: str = "", **fields: str) -> Any:
-    """Fill in the form of the password and send it."""
     form = {"change": "password", "current": current, "new": new, "again": again or new}
     token = form_token(client.get("/account"))
     return client.post("/account", data={"form_token": token, **form, **fields})
@@ -295,7 +284,6 @@ def test_sessions_are_listed_and_ended(shared: Store) -> None:
 
 
 def tokens(client: TestClient, change: str, **fields: str) -> Any:
-    """Send a form about tokens."""
     return client.post("/account", data={"form_token": form_token(client.get("/account")), "change": change, **fields})
 
 

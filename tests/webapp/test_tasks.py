@@ -60,7 +60,6 @@ def form(open_page: Open, corpus: str = "") -> AppTest:
 
 
 def made_by(store: Store, at: AppTest) -> tuple[TaskRecord, list[ItemRecord]]:
-    """Press Create task; the task and its items."""
     press(at, "Create task")
     assert not at.error and "first task was created" in words_of(at)
     with store.reading() as r:

@@ -23,7 +23,6 @@ NILE = 2  # the id of the article
 
 
 def drawn(at: AppTest) -> list[dict[str, Any]]:
-    """The sentences that are drawn."""
     return [s for part in sent(at, READER)["sections"] for paragraph in part["paragraphs"] for s in paragraph]
 
 

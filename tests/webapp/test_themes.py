@@ -29,7 +29,6 @@ from themescope.webapp.shared import by_column, compare_queries, selections
 
 @pytest.fixture
 def analysed(filled_store: Store) -> Store:
-    """The filled store with a list of twelve sentences and two themes in it."""
     return with_list(filled_store)
 
 
@@ -61,7 +60,6 @@ def levelled(analysed: Store) -> Store:
 
 
 def cards(at: AppTest) -> list[dict[str, Any]]:
-    """The cards that the browser draws."""
     return list(sent(at, "themescope_theme_cards")["themes"])
 
 

@@ -43,7 +43,6 @@ class Surface:
 
     @property
     def unit(self) -> dict[str, Any]:
-        """The unit that is drawn."""
         return next(unit for unit in self.data["units"] if unit["id"] == self.data["at"])
 
     def action(self, kind: str, **more: Any) -> dict[str, Any]:
@@ -56,7 +55,6 @@ class Surface:
         dispatch(self.state, message, partial(handle, self.queue))
 
     def key(self, kind: str, **more: Any) -> None:
-        """What a key sends for the unit that is drawn."""
         self.send(self.action(kind, **more))
 
 
