@@ -5,6 +5,7 @@ import importlib.util
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -54,6 +55,15 @@ def missing(what: str, how: str) -> None:
     if os.environ.get("CI", "").lower() in ("1", "true"):
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+def answers(url: str, context: ssl.SSLContext | None = None) -> bool:
+    """True once the server is up; the context is that of its certificate."""
+    try:
+        with urllib.request.urlopen(url, timeout=30, context=context):
+            return True
+    except OSError:
+        return False
 
 
 def free_port() -> int:
@@ -107,7 +117,9 @@ def s3_server() -> Iterator[str]:
             missing(package, f"pip install 'themescope[{extra}]'")
     with _server_folder(None) as (folder, user):
         command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p"]
-        with _listening(command, folder, user, _s3_answers) as port:
+        with _listening(
+            command, folder, user, lambda port: answers(f"http://127.0.0.1:{port}/moto-api/data.json")
+        ) as port:
             yield f"http://127.0.0.1:{port}"
 
 
@@ -194,12 +206,3 @@ def _postgres_answers(port: int, data: Path) -> bool:
     except psycopg.Error:
         return False
     return found is not None and Path(found[0]) == data
-
-
-def _s3_answers(port: int) -> bool:
-    """Whether the server is ready."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/data.json", timeout=10) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False

@@ -1,8 +1,8 @@
 """Small articles for the store's tests."""
 
 from themescope.core.records.stored import CorpusRecord
-from themescope.core.types import Article, Paragraph, Section
-from themescope.db.store import Store
+from themescope.core.types import Article, Ids, Paragraph, Section
+from themescope.db.store import Store, Unit
 
 
 def article(title: str, sections: int = 3, paragraphs: int = 2, sentences: int = 2) -> Article:
@@ -24,6 +24,14 @@ def article(title: str, sections: int = 3, paragraphs: int = 2, sentences: int =
         url=f"https://example.org/{title}",
         source="test",
     )
+
+
+def add_texts(w: Unit, name: str, articles: list[Article], **report: object) -> tuple[int, Ids]:
+    """Add a finished corpus; its id, and those of its units."""
+    corpus = w.corpora.create(name, "en")
+    w.corpora.add_articles(corpus.id, articles)
+    w.corpora.finish(corpus.id, report)
+    return corpus.id, w.corpora.sentence_ids(corpus.id)
 
 
 def add_corpus(store: Store, name: str = "demo", articles: int = 5) -> CorpusRecord:

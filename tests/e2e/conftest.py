@@ -7,9 +7,7 @@ they write has names of its own, and each begins in a tab that has forgotten wha
 import os
 import shutil
 import signal
-import ssl
 import sys
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,11 +18,12 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.db.texts import add_texts
 from tests.e2e.hands import PATIENCE_MS, WINDOW, shown, using
 from tests.homes import MakeHome
 from tests.jobs.helpers import wait_for
 from tests.recorded_server import looked_up
-from tests.servers import free_port
+from tests.servers import answers, free_port
 from tests.site import shared_site
 from tests.webapp.compared import add_comparison
 from tests.webapp.filled import CORPUS, MODEL, fill
@@ -32,7 +31,7 @@ from themescope.core.records.stored import Role, Sharing
 from themescope.core.types import Article, Ids
 from themescope.db.records import MapPoints, NewLabelling
 from themescope.db.settings import Settings
-from themescope.db.store import Store, Unit
+from themescope.db.store import Store
 from themescope.jobs.services import people
 from themescope.jobs.services.labelling import starts
 
@@ -105,15 +104,6 @@ def stop(process: psutil.Popen) -> None:
     except psutil.TimeoutExpired:
         process.kill()
         process.wait(10)
-
-
-def answers(url: str, context: ssl.SSLContext | None = None) -> bool:
-    """True once the server is up; the context is that of its certificate."""
-    try:
-        with urllib.request.urlopen(url, timeout=30, context=context):
-            return True
-    except OSError:
-        return False
 
 
 def environment_for(home: Path) -> dict[str, str]:
@@ -231,14 +221,6 @@ def labelled(filled: App) -> App:
         corpus = r.corpora.by_name(CORPUS)
     starts.begin(filled.store, NewLabelling(corpus.id, LABELLING, "", Sharing.SHARED), starts.from_sections)
     return filled
-
-
-def add_texts(w: Unit, name: str, articles: list[Article], **report: object) -> tuple[int, Ids]:
-    """Add a finished corpus; its id, and those of its units."""
-    corpus = w.corpora.create(name, "en")
-    w.corpora.add_articles(corpus.id, articles)
-    w.corpora.finish(corpus.id, report)
-    return corpus.id, w.corpora.sentence_ids(corpus.id)
 
 
 def add_map(store: Store, name: str, articles: list[Article], places: np.ndarray, **config: int) -> Ids:

@@ -17,11 +17,11 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import ROOT, answers, environment_for, flags_for, start, stop
+from tests.e2e.conftest import ROOT, environment_for, flags_for, start, stop
 from tests.e2e.hands import PATIENCE_MS, WINDOW, menu, name_is
 from tests.homes import MakeHome
 from tests.jobs.helpers import wait_for
-from tests.servers import free_port
+from tests.servers import answers, free_port
 from themescope.webapp.routes.middleware import SECURITY_HEADERS
 
 CONFIGURATION = ROOT / "docs" / "deploy" / "nginx.conf"

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import PAYLOAD, App, add_texts
+from tests.db.texts import add_texts
+from tests.e2e.conftest import PAYLOAD, App
 from tests.e2e.hands import at_rest, name_is, open_page, said, turn_to
 from tests.e2e.test_keyboard_flows import FOCUSED, tab_to
 from themescope.core.labelling.partition import Partition
@@ -45,15 +46,8 @@ def sentences(app: App) -> Ids:
         model = w.models.add(name="places", method="mean-vectors", config={}, seed=0, digest="places", artifact="-")
         w.embeddings.add(model.id, [VectorBlock(article.id, places.astype(np.float32))])
         benchmark = w.benchmarks.add(corpus, "hamlets", {}, "hamlets", {}, [BenchmarkItem(article.id, ids, truth)])
-        w.runs.add(
-            kind="clustering",
-            digest="hamlets",
-            model_id=model.id,
-            benchmark_id=benchmark.id,
-            clusterer="iclust",
-            seconds=0.1,
-            assignments={article.id: found},
-        )
+        about = {"model_id": model.id, "benchmark_id": benchmark.id, "clusterer": "iclust", "seconds": 0.1}
+        w.runs.add(kind="clustering", digest="hamlets", assignments={article.id: found}, **about)
     return ids
 
 

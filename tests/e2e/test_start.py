@@ -12,10 +12,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests import environments
-from tests.e2e.conftest import ROOT, answers, environment_for, stop
+from tests.e2e.conftest import ROOT, environment_for, stop
 from tests.e2e.hands import open_page, turn_to, using
 from tests.jobs.helpers import wait_for
-from tests.servers import free_port
+from tests.servers import answers, free_port
 from themescope.webapp.shared.pages import PLACES
 
 

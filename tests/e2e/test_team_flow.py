@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.db.texts import article
-from tests.e2e.conftest import App, add_texts
+from tests.db.texts import add_texts, article
+from tests.e2e.conftest import App
 from tests.e2e.hands import LATENCY, at_rest, choose, name_is, open_page
 from tests.e2e.test_keyboard_flows import tab_to
 from themescope.core.labelling.task_items import DistributionPlan

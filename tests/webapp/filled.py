@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.db.texts import add_texts
 from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobStatus, LabellingRecord, ModelRecord, RunRecord, ScoreRecord, Sharing
 from themescope.core.types import Article, BenchmarkItem, Ids, Paragraph, Section, Split, TripletRows
@@ -20,44 +21,34 @@ METRICS = ("mi", "ami", "ami-arithmetic", "ri", "ari", "v")
 def fill(store: Store) -> None:
     """Corpus → triplets → model → evaluation → benchmark → clusterings → map → jobs."""
     with store.writing() as w:
-        corpus = w.corpora.create(CORPUS, "en")
-        w.corpora.add_articles(corpus.id, [_article(t) for t in ("Danube", "Nile", HOSTILE)])
-        w.corpora.finish(corpus.id, {"files": ["rivers.jsonl"], "skipped": {"redirect": 100}})
-        articles = w.corpora.articles(corpus.id)
+        texts = [_article(title) for title in ("Danube", "Nile", HOSTILE)]
+        corpus, ids = add_texts(w, CORPUS, texts, files=["rivers.jsonl"], skipped={"redirect": 100})
+        articles = w.corpora.articles(corpus)
         sentences = {a.id: w.corpora.sentences(a.id) for a in articles}
         first = sentences[articles[0].id]
-        triplets = w.triplets.create(corpus.id, SET, "sentences", {"profile": "all"}, 0, "t1")
+        triplets = w.triplets.create(corpus, SET, "sentences", {"profile": "all"}, 0, "t1")
         for split, start in ((Split.TRAIN, 0), (Split.TEST, 2)):
             columns = [np.array([s.id for s in first[i : i + 4]]) for i in (start, start + 1, start + 6)]
             w.triplets.add(triplets.id, split, TripletRows(np.zeros(4, int), np.full(4, first[0].article_id), *columns))
         w.triplets.finish(triplets.id, {"triplets": {"train": 4, "validation": 2, "test": 4}})
         model = add_model(w, MODEL, metrics={"seconds": 1.0})
         rows = w.triplets.rows(triplets.id, Split.TEST)
-        w.runs.add(
-            kind="triplets",
-            digest="e1",
-            model_id=model.id,
-            triplet_set_id=triplets.id,
-            config={"split": "test"},
-            scores=[ScoreRecord(0, None, "triplet accuracy", 0.75, 0.6, 0.9, 3)],
-            margins={Split.TEST: (rows.ids, np.array([0.5, -0.25, 0.0, 1.0], dtype=np.float32))},
-        )
+        margins = {Split.TEST: (rows.ids, np.array([0.5, -0.25, 0.0, 1.0], dtype=np.float32))}
+        scores = [ScoreRecord(0, None, "triplet accuracy", 0.75, 0.6, 0.9, 3)]
+        about: dict[str, Any] = {"model_id": model.id, "triplet_set_id": triplets.id, "config": {"split": "test"}}
+        w.runs.add(kind="triplets", digest="e1", scores=scores, margins=margins, **about)
         truth = np.array([s.section for s in first], dtype=np.int32)
         item = BenchmarkItem(first[0].article_id, np.array([s.id for s in first]), truth)
-        benchmark = w.benchmarks.add(corpus.id, BENCHMARK, {}, "b1", {"articles": {"taken": 1}}, [item])
+        benchmark = w.benchmarks.add(corpus, BENCHMARK, {}, "b1", {"articles": {"taken": 1}}, [item])
         for digest, clusterer, owner, value in (("c1", "iclust", model.id, 0.4), ("c2", "random", None, 0.01)):
-            w.runs.add(
-                kind="clustering",
-                digest=digest,
-                model_id=owner,
-                benchmark_id=benchmark.id,
-                clusterer=clusterer,
-                seconds=0.1,
-                assignments={first[0].article_id: (truth % 3).astype(np.int32)},
-                scores=[ScoreRecord(0, None, m, value, value - 0.005, value + 0.1, 1) for m in METRICS],
-            )
-        add_map(w, corpus.id, MAP, w.corpora.sentence_ids(corpus.id), sampled_from=500)
-        _jobs(w)
+            scores = [ScoreRecord(0, None, m, value, value - 0.005, value + 0.1, 1) for m in METRICS]
+            about = {"model_id": owner, "benchmark_id": benchmark.id, "clusterer": clusterer, "seconds": 0.1}
+            found = {first[0].article_id: (truth % 3).astype(np.int32)}
+            w.runs.add(kind="clustering", digest=digest, assignments=found, scores=scores, **about)
+        add_map(w, corpus, MAP, ids, sampled_from=500)
+        done = end_job(w, "import-corpus", "Import rivers", {"corpus": CORPUS}, {"articles": 3})
+        w.jobs.add_metrics(done, [MetricPoint("training loss", 0.0, 1.0), MetricPoint("training loss", 1.0, 0.5)])
+        end_job(w, "train", f"Train {HOSTILE}", error="There is no *triplet set*.")
 
 
 def add_model(w: Unit, name: str, method: str = "mean-vectors", **about: Any) -> ModelRecord:
@@ -87,17 +78,11 @@ def add_themes(
     config = {"corpus_id": corpus_id, "settings": {}, "themes": themes, "curves": curves, "reason": "", "frequent": []}
     config |= {"sentences": len(ids), "compared": len(ids), "interval": [1, len(names)]}
     parts = np.split(numbers, np.cumsum([a.sentences for a in articles])[:-1])
-    return w.runs.add(
-        kind="themes",
-        digest=digest,
-        model_id=1,
-        corpus_id=corpus_id,
-        clusterer="iclust",
-        seconds=1.0,
-        config=config | more,
-        assignments={a.id: part for a, part in zip(articles, parts, strict=True)},
-        margins={Split.TEST: (ids, np.ones(len(ids), np.float32) if margins is None else margins.astype(np.float32))},
-    )
+    found = {a.id: part for a, part in zip(articles, parts, strict=True)}
+    margins = np.ones(len(ids)) if margins is None else margins
+    values = {Split.TEST: (ids, margins.astype(np.float32))}
+    about: dict[str, Any] = {"model_id": 1, "corpus_id": corpus_id, "clusterer": "iclust", "seconds": 1.0}
+    return w.runs.add(kind="themes", digest=digest, config=config | more, assignments=found, margins=values, **about)
 
 
 def of_sections(
@@ -124,12 +109,6 @@ def end_job(w: Unit, kind: str, title: str = "", args: Any = None, result: Any =
     status = JobStatus.FAILED if error else JobStatus.DONE
     w.jobs.finish(job.id, "vm:1:a", status, result=result or {}, error=error, traceback="Traceback …" if error else "")
     return job.id
-
-
-def _jobs(w: Unit) -> None:
-    done = end_job(w, "import-corpus", "Import rivers", {"corpus": CORPUS}, {"articles": 3})
-    w.jobs.add_metrics(done, [MetricPoint("training loss", 0.0, 1.0), MetricPoint("training loss", 1.0, 0.5)])
-    end_job(w, "train", f"Train {HOSTILE}", error="There is no *triplet set*.")
 
 
 def _article(title: str) -> Article:

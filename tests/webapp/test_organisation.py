@@ -12,7 +12,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.event_loops import run
-from tests.servers import free_port
+from tests.jobs.helpers import wait_for
+from tests.servers import answers, free_port
 from tests.webapp.browsers import INSIDE, admitted, browser, token_of
 from themescope.core.records.stored import Role
 from themescope.db.settings import Settings
@@ -39,14 +40,7 @@ def provider() -> Iterator[str]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://localhost:{port}"
     try:
-        until = time.monotonic() + 30
-        while True:
-            try:
-                fetch(f"{address}/.well-known/openid-configuration")
-                break
-            except httpx.TransportError:
-                assert time.monotonic() < until and process.poll() is None
-                time.sleep(0.1)
+        wait_for(lambda: answers(f"{address}/.well-known/openid-configuration"))
         yield address
     finally:
         process.kill()

@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
+from tests.db.texts import add_texts
 from tests.webapp.filled import BENCHMARK, CORPUS, MAP, SET, end_job, fill, of_sections
 from tests.webapp.hands import Open, import_from, jobs_of, press, words_of
 from themescope.core.records.stored import JobStatus
@@ -29,9 +30,7 @@ OTHER = "Mountains"
 def two(filled_store: Store) -> Store:
     """A second project, imported later, in which nothing was made."""
     with filled_store.writing() as w:
-        corpus = w.corpora.create(OTHER, "en")
-        w.corpora.add_articles(corpus.id, [Article("Alps", (Section("Alps", 2, (Paragraph("", ("High.",)),), ()),))])
-        w.corpora.finish(corpus.id, {})
+        add_texts(w, OTHER, [Article("Alps", (Section("Alps", 2, (Paragraph("", ("High.",)),), ()),))])
     return filled_store
 
 
@@ -222,13 +221,6 @@ def test_steps_of_a_project_with_cancel_retry_and_dismiss(filled_store: Store, o
     assert kinds(filled_store) == ["embed", "find-themes", "project"]
     press(at, "Dismiss")
     assert at.session_state["followed_jobs"] == []
-
-
-def test_pasted_text_is_taken_by_the_click_that_sends_it(sqlite_store: Store, open_page: Open) -> None:
-    at = open_page("home")
-    at.text_area(key="home_pasted").set_value("Rivers flow.\nTowns grow.")  # not sent yet, as before Ctrl+Enter
-    press(press(at, "Find themes"), "Import")
-    assert kinds(sqlite_store) == ["import-corpus", "embed", "find-themes", "project"]
 
 
 def test_an_imported_project_is_opened_once_it_is_there(sqlite_store: Store, towns: Path, open_page: Open) -> None:

@@ -171,21 +171,16 @@ def test_predictions_are_confirmed_and_exported(copy_home: CopyHome, embedded_ho
 
 def test_a_machine_label_becomes_a_persons_when_it_is_confirmed(copy_home: CopyHome, embedded_home: Path) -> None:
     store = copy_home(embedded_home)
-    record, session = labelling(store, each=6, owner="")
+    _, session = labelling(store, each=6, owner="")
     ids = session.partition.ids[session.partition.numbers == UNASSIGNED][:3]
     made = op.assign(session.partition, ids, 1)
     session.do(op.Operation(made.kind, made.summary, made.change_set, "a model"))
-
-    def judged() -> set[int]:
-        with store.reading() as r:
-            return set(judged_sentences(r, record, session.partition).tolist())
-
-    assert not judged() & set(ids.tolist())
+    assert not judged(store, session) & set(ids.tolist())
     before = session.partition.to_bytes()
     assert session.do(op.approve(session.partition, ids)) is not None and session.partition.to_bytes() == before
-    assert set(ids.tolist()) <= judged()
+    assert set(ids.tolist()) <= judged(store, session)
     session.undo()
-    assert not judged() & set(ids.tolist())
+    assert not judged(store, session) & set(ids.tolist())
 
 
 def opened(store: Store) -> LabellingSession:

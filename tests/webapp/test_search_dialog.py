@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.db.texts import add_corpus
+from tests.db.texts import add_corpus, add_texts
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL, of_sections
 from tests.webapp.hands import Open, sent
 from tests.webapp.test_texts import drawn
@@ -59,15 +59,13 @@ HOUSES = ["The rent is high", "Parents pay", "New flats and parks", "flats, new 
 )
 def test_every_search_reads_quotes_and_alternatives_alike(sqlite_store: Store, text: str, places: list[int]) -> None:
     with sqlite_store.writing() as w:
-        corpus = w.corpora.create("Houses", "en")
         paragraphs = tuple(Paragraph("", (one,)) for one in HOUSES)
-        w.corpora.add_articles(corpus.id, [Article("Answers", (Section("", 1, paragraphs, ()),))])
-        w.corpora.finish(corpus.id, {})
+        corpus, _ = add_texts(w, "Houses", [Article("Answers", (Section("", 1, paragraphs, ()),))])
     found = [HOUSES[place] for place in places]
     query = parsed(text)
     assert [one for one in HOUSES if query and holds(one, query)] == found
     assert sorted(kinds(sqlite_store, text).get("Units", [])) == sorted(found)
-    ids = sentences_for(sqlite_store, corpus.id, query)
+    ids = sentences_for(sqlite_store, corpus, query)
     with sqlite_store.reading() as r:
         known = r.corpora.sentences_by_id(ids)
     assert sorted(one.text for one in known.values()) == sorted(found)

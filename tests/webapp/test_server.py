@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from tests.jobs.helpers import wait_for
-from tests.servers import free_port
+from tests.servers import answers, free_port
 from tests.webapp.hands import Open
 from themescope.db.settings import Settings
 from themescope.webapp import server as web
@@ -121,15 +120,6 @@ def test_on_sigterm_open_pages_are_told_and_the_process_ends(tmp_path: Path) -> 
         web.wait()
     lines = log.read_text().splitlines()
     assert lines and all(json.loads(line)["process"].startswith("web@") for line in lines)
-
-
-def answers(url: str) -> bool:
-    """Whether a server is up and well."""
-    try:
-        with urllib.request.urlopen(url, timeout=30):
-            return True
-    except OSError:
-        return False
 
 
 @contextmanager

@@ -348,11 +348,7 @@ def test_tokens_need_a_session_and_the_token_of_the_form(shared: Store) -> None:
 def test_who_signs_in_through_an_organisation_has_no_password_to_change(shared: Store) -> None:
     people.add(shared, "oda", people.Role.VIEWER, None)
     client = browser()
-    client.get("/sign-in")
-    from themescope.webapp.shared.people import cookie
-
-    client.cookies.clear()
-    client.cookies.set(*cookie(people.sign_in_by_organisation(shared, "oda"), secure=False))
+    send(client, *cookie(people.sign_in_by_organisation(shared, "oda"), secure=False))
     page = client.get("/account")
     assert page.status_code == 200 and re.search(r'action="/account" hidden>\s*<input[^>]*>\s*<input', page.text)
     assert change(client).status_code == 401

@@ -7,8 +7,7 @@ import pytest
 from google.protobuf.text_format import MessageToString
 from streamlit.testing.v1 import AppTest
 
-from tests.db import texts
-from tests.db.texts import add_list
+from tests.db.texts import add_list, add_texts, article
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS, HOSTILE, add_themes
 from tests.webapp.hands import Open, jobs_of, press, sent
@@ -42,10 +41,9 @@ def test_rows_of_a_table_are_not_clustered(reader: str, offered: bool, filled_st
 
 def test_browsers_get_part_of_long_texts(filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     with filled_store.writing() as w:
-        corpus = w.corpora.create("long", "en")
-        w.corpora.add_articles(corpus.id, [texts.article("long", sections=3, paragraphs=700, sentences=1)])
-        w.corpora.finish(corpus.id, {"readers": ["plain-text"]})
-        (of_text,) = w.corpora.articles(corpus.id)
+        long = article("long", sections=3, paragraphs=700, sentences=1)
+        corpus, _ = add_texts(w, "long", [long], readers=["plain-text"])
+        (of_text,) = w.corpora.articles(corpus)
         every = w.corpora.sentences(of_text.id)
     at = open_page("texts", corpus="long", view="Read")
     assert [s["text"] for s in drawn(at)] == [s.text for s in every[:1000]]

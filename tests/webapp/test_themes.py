@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.db.texts import add_texts
 from tests.webapp.columned import add, add_columns
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL, add_map, add_themes
 from tests.webapp.hands import Open, jobs_of, listed, listing, plain_words_of, press, sent, words_of
@@ -36,16 +37,13 @@ def with_list(filled_store: Store) -> Store:
     """Add a list of twelve sentences, its two themes and its map to a store."""
     texts = [f"={i} {HOSTILE}" if i == 0 else f"Sentence {i} of the list." for i in range(12)]
     with filled_store.writing() as w:
-        corpus = w.corpora.create("My list", "en")
         section = Section("talks", 2, tuple(Paragraph("", (t,)) for t in texts), ("talks",))
-        w.corpora.add_articles(corpus.id, [Article("My list", (section,))])
-        w.corpora.finish(corpus.id, {})
-        ids = w.corpora.sentence_ids(corpus.id)
+        corpus, ids = add_texts(w, "My list", [Article("My list", (section,))])
         frequent = [{"id": int(ids[i]), "count": n, "theme": 0} for i, n in ((2, 3), (0, 2))]
         about = {"settings": {"shared": 2.0}, "reason": "At 2 clusters.", "distinct": 9, "usual": 9, "compared": 9}
         margins = np.linspace(-0.1, 0.5, 12)
-        add_themes(w, corpus.id, "th1", (HOSTILE, "two"), [0] * 7 + [1] * 5, margins, frequent=frequent, **about)
-        add_map(w, corpus.id, "m", ids)
+        add_themes(w, corpus, "th1", (HOSTILE, "two"), [0] * 7 + [1] * 5, margins, frequent=frequent, **about)
+        add_map(w, corpus, "m", ids)
     return filled_store
 
 
