@@ -25,8 +25,7 @@ from tests.jobs.helpers import wait_for
 from tests.recorded_server import looked_up
 from tests.servers import answers, free_port
 from tests.site import shared_site
-from tests.webapp.compared import add_comparison
-from tests.webapp.filled import CORPUS, MODEL, fill
+from tests.webapp.filled import CORPUS, MODEL, add_comparison, fill
 from themescope.core.records.stored import Role, Sharing
 from themescope.core.types import Article, Ids
 from themescope.db.records import MapPoints, NewLabelling

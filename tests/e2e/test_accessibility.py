@@ -14,8 +14,7 @@ from tests.e2e.conftest import App
 from tests.e2e.hands import WINDOW, at_rest, turn_to
 from tests.jobs.helpers import wait_for
 from tests.pages import PAGES
-from tests.webapp.compared import SEVERAL
-from tests.webapp.filled import CORPUS, SET
+from tests.webapp.filled import CORPUS, SET, SEVERAL
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import CodebookEntry
 from themescope.core.labelling.task_items import DistributionPlan

@@ -13,8 +13,7 @@ from playwright.sync_api import Page
 from tests.e2e.conftest import PAYLOAD, serving
 from tests.e2e.hands import at_rest, using
 from tests.homes import MakeHome
-from tests.webapp.compared import add_comparison
-from tests.webapp.filled import CORPUS, MODEL, SET, fill
+from tests.webapp.filled import CORPUS, MODEL, SET, add_comparison, fill
 from tests.webapp.test_map_figure import canvas
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Sentence

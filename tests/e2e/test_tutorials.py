@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.e2e.conftest import ROOT, environment_for, serving, start, stop
-from tests.e2e.hands import open_page, using
+from tests.e2e.hands import open_page, shown, using
 from tests.e2e.tutorials import Reader, form_of, steps
 from tests.jobs.helpers import wait_for
 from themescope.core.records.stored import JobStatus
@@ -72,6 +72,6 @@ def test_a_tutorial_leads_to_its_end(document: Path, demonstrated: str, tab: Pag
         try:
             reader.follow(document)
         except BaseException as error:
-            error.add_note(f"after {len(reader.done)} steps: {steps(document)[len(reader.done)]}\n{reader.words()}")
+            error.add_note(f"after {len(reader.done)} steps: {steps(document)[len(reader.done)]}\n{shown(reader.page)}")
             raise
     assert reader.done == steps(document)

@@ -14,7 +14,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.hands import TRIES, at_rest, choose, name_is, shown, turn_to
+from tests.e2e.hands import TRIES, at_rest, choose, name_is, turn_to
 
 JOBS_MS = 120_000
 """Time for the jobs that a tutorial waits for."""
@@ -27,7 +27,7 @@ CODES = (
     ("3", ""),
 )
 """Key → words of the answers with the code of the tutorial on a survey."""
-MOST_ITEMS = 100
+MOST_ITEMS, COLOURS = 100, 128
 HEADER_MS = 5_000
 """Longest time until the header has noticed jobs that were just queued."""
 
@@ -172,27 +172,18 @@ class Reader:
         self.own = True
 
     def picture(self, about: str, name: str) -> None:
-        if self.pictures is not None:
-            save_picture(self.page, self.pictures / Path(name).name)
-
-    def words(self) -> str:
-        """What the window shows, for the message of a failure."""
-        return shown(self.page)
+        if self.pictures is None:
+            return
+        at_rest(self.page)
+        self.page.mouse.move(0, 0)
+        self.page.wait_for_timeout(1_000)  # maps and charts are drawn in several frames
+        with Image.open(io.BytesIO(self.page.screenshot())) as image:
+            small = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+            small.save(self.pictures / Path(name).name, optimize=True)
 
     def _box(self, label: str) -> Locator:
         named = self.page.get_by_label(label, exact=True)
         return named.and_(self.page.locator("input:not([role=combobox]), textarea")).first
-
-
-_COLOURS = 128
-
-
-def save_picture(page: Page, path: Path) -> None:
-    at_rest(page)
-    page.mouse.move(0, 0)
-    page.wait_for_timeout(1_000)  # maps and charts are drawn in several frames
-    with Image.open(io.BytesIO(page.screenshot())) as image:
-        image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 FORMS: tuple[tuple[str, Callable[..., None]], ...] = (

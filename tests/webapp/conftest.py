@@ -15,8 +15,8 @@ from streamlit.util import calc_hash
 
 from tests.homes import CopyHome, MakeHome
 from tests.pages import PATIENCE_S
-from tests.webapp.filled import fill
-from themescope.core.records.stored import Role
+from tests.webapp.filled import danube, fill
+from themescope.core.records.stored import LabellingRecord, Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services import people
@@ -73,6 +73,11 @@ def filled_store(settings: Settings, filled_file: Path) -> Iterator[Store]:
     store = Store(settings)
     yield store
     store.close()
+
+
+@pytest.fixture
+def labelling(filled_store: Store) -> LabellingRecord:
+    return danube(filled_store)
 
 
 def signing_in(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:

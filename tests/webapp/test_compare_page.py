@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.compared import SEVERAL, add_comparison
-from tests.webapp.filled import CORPUS, HOSTILE, MODEL, SET, add_model
+from tests.webapp.filled import CORPUS, HOSTILE, MODEL, SET, SEVERAL, add_comparison, add_model
 from tests.webapp.hands import Open, jobs_of, plain_words_of, press
 from themescope.core.metrics import statistics
 from themescope.core.records.stored import ScoreRecord

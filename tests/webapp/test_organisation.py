@@ -47,11 +47,6 @@ def provider() -> Iterator[str]:
         process.wait()
 
 
-def fetch(url: str, form: dict[str, str] | None = None) -> httpx.Response:
-    with httpx.Client(trust_env=False, timeout=30) as client:
-        return client.request("POST" if form else "GET", url, data=form)
-
-
 @pytest.fixture
 def by_organisation(shared: Store, provider: str) -> Store:
     people.add(shared, "ada@example.org", Role.ADMIN, None)
@@ -70,7 +65,7 @@ def answer_of(client: TestClient, subject: str) -> str:
     assert "Sign in with your organisation" in client.get("/sign-in").text
     to = client.get("/sign-in/organisation?next=/map").headers["location"]
     assert "code_challenge" in to and "nonce" in to and "state" in to
-    back = fetch(to, {"sub": subject})
+    back = httpx.post(to, data={"sub": subject}, trust_env=False, timeout=30)
     assert back.status_code == 302 and back.headers["location"].startswith("http://localhost:8501/oauth2callback")
     return str(back.headers["location"])
 

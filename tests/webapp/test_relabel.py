@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import CORPUS, HOSTILE, MODEL, danube, of_sections
+from tests.webapp.filled import CORPUS, HOSTILE, MODEL, of_sections
 from tests.webapp.hands import Open, listed, listing, press, words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.operations import Origin, selected
@@ -68,11 +68,6 @@ class Coding:
         if len(ids):
             self.state.select(ids, "in the table")
         return self.send("assign", cluster=int(key)) if key in "123456789" else self.send(KINDS[key])
-
-
-@pytest.fixture
-def labelling(filled_store: Store) -> LabellingRecord:
-    return danube(filled_store)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from tests.webapp.filled import MODEL, danube, of_sections
+from tests.webapp.filled import MODEL, of_sections
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import code_sets
@@ -18,11 +18,6 @@ from themescope.webapp.features.coding import CODE_KEYS, sentences
 from themescope.webapp.features.coding.actions import ACTIONS, SELECT_FIRST, UNSEEN, dispatch
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared.compare_queries import CODE, DIFFERS_FROM_PEOPLE, SORT, TABLE
-
-
-@pytest.fixture
-def labelling(filled_store: Store) -> LabellingRecord:
-    return danube(filled_store)
 
 
 @pytest.fixture

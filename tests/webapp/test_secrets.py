@@ -130,7 +130,9 @@ def secretive(store: Store) -> None:
         w.selections.add(selected(corpus.id, ids[:9], Origin("theme", ("OSPREY of KESTREL",))), "AVOCET", "ben")
         w.selections.add(selected(corpus.id, others, Origin("list", ("chosen by hand",))), "by hand", "ben")
         w.selections.add(selected(corpus.id, ids, Origin("list", ("chosen by hand",))), "", "tom")
-        _path(w, corpus.name)
+        args = {"files": ["/srv/teal/rivers.jsonl"], "corpus": corpus.name}
+        end_job(w, "predict-labels", "Import more", args, error="/var/teal/x cannot be read.")
+        add_model(w, "By words", config={"word_vectors": "/srv/teal/vectors.txt"})
     sides = ["left", "right", "SCAUP"]
     add(store, corpus.id, "side", ColumnType.CATEGORY, [danube.id, nile.id, third.id], sides, ColumnLevel.ARTICLE)
     made = failures.collect(
@@ -191,12 +193,6 @@ def learned(w: Unit, corpus_id: int, source: LabellingRecord, ids: list[int]) ->
         end_job(w, "predict-labels", title, args, result)
     found = {"ids": np.array(ids), "probabilities": np.zeros((len(ids), 1), np.float16)}
     w.predictions.replace(source.id, model="Mean", step=1, labels=9, codes=np.array([1]), report={}, **found)
-
-
-def _path(w: Unit, corpus: str) -> None:
-    args = {"files": ["/srv/teal/rivers.jsonl"], "corpus": corpus}
-    end_job(w, "predict-labels", "Import more", args, error="/var/teal/x cannot be read.")
-    add_model(w, "By words", config={"word_vectors": "/srv/teal/vectors.txt"})
 
 
 @pytest.fixture(scope="module")

@@ -149,9 +149,8 @@ def test_a_topic_that_no_theme_has_is_made_of_its_words_and_examples(analysed: S
         corpus = r.corpora.by_name("My list")
     starts.begin(analysed, NewLabelling(corpus.id, "Without themes", "ada"), starts.from_nothing)
     at = press(open_page("themes", person="ada", corpus="My list"), "Add a missing theme")
-    next(field for field in at.text_input if field.label.startswith("Words")).set_value(
-        '"Sentence 7" OR "Sentence 9"'
-    ).run()
+    words = next(field for field in at.text_input if field.label.startswith("Words"))
+    words.set_value('"Sentence 7" OR "Sentence 9"').run()
     assert not at.error
     (listed,) = (one.value for one in at.dataframe)
     assert listed["In it"].tolist() == [True, True], "no vectors, so none alike"
@@ -187,22 +186,6 @@ def test_files_are_safe_for_spreadsheets() -> None:
     assert results.summary(analysis)[1] == (1, "two", 5, 0.4167, "Sentence 7 of the list.")
 
 
-def end(store: Store, job: int, run: int) -> None:
-    """End a job with a result, and the jobs that it waits for."""
-    with store.writing() as w:
-        for one in range(w.jobs.get(job).after or job, job + 1):
-            w.jobs.claim(one, "worker")
-            w.jobs.finish(one, "worker", JobStatus.DONE, result={"run_id": run, "sentences": 12})
-
-
-def with_three_themes(store: Store) -> int:
-    """A stored result with one theme more; returns its id."""
-    with store.writing() as w:
-        (run,) = w.runs.themes()
-        names, labels = [*(theme["name"] for theme in run.config["themes"]), "three"], [0] * 7 + [1] * 5
-        return add_themes(w, run.config["corpus_id"], "th2", names, labels, settings={"k": 3, "shared": 2.0}).id
-
-
 def test_another_computation_is_asked_for_and_shown(analysed: Store, open_page: Open) -> None:
     at = open_page("themes", corpus="My list", view=state.AGAIN)
     at.number_input(key="themes_number").set_value(3).run()
@@ -215,7 +198,14 @@ def test_another_computation_is_asked_for_and_shown(analysed: Store, open_page: 
     before = at._tree.get_widget_states()
     for pressed in [one for one in before.widgets if one.WhichOneof("value") == "trigger_value"]:
         before.widgets.remove(pressed)  # a browser sends a button once, when it is clicked
-    end(analysed, job, with_three_themes(analysed))
+    with analysed.writing() as w:
+        (run,) = w.runs.themes()
+        names = [*(theme["name"] for theme in run.config["themes"]), "three"]
+        labels, about = [0] * 7 + [1] * 5, {"k": 3, "shared": 2.0}
+        made = add_themes(w, run.config["corpus_id"], "th2", names, labels, settings=about)
+        for one in range(w.jobs.get(job).after or job, job + 1):
+            w.jobs.claim(one, "worker")
+            w.jobs.finish(one, "worker", JobStatus.DONE, result={"run_id": made.id, "sentences": 12})
     at.run()
     assert "in **3 themes**" in words_of(at)
     at._run(before)  # a timer of a fragment sends what the browser showed before

@@ -23,7 +23,6 @@ from themescope.db.store import Store
 from themescope.jobs.kinds import check_job
 from themescope.jobs.queue.runner import run_here
 from themescope.webapp.features.triplets import browser, queries
-from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets import sets as reviews
 from themescope.webapp.features.triplets.queries import ORDERS, EvaluatedModel, Export, TripletFilter
 from themescope.webapp.shared import components, triplet_queries
@@ -40,7 +39,7 @@ def choice(at: AppTest, param: str) -> Any:
 def judged(store: Store) -> tuple[TripletSetRecord, list[EvaluatedModel]]:
     with store.reading() as r:
         chosen = r.triplets.by_name(SET)
-    return chosen, page_queries.evaluated_models(triplet_queries.evaluations(chosen))
+    return chosen, queries.evaluated_models(triplet_queries.evaluations(chosen))
 
 
 def verdicts(store: Store) -> list[tuple[str, Verdict | None, str]]:
@@ -51,12 +50,12 @@ def verdicts(store: Store) -> list[tuple[str, Verdict | None, str]]:
 def test_every_part_of_the_filter_is_what_the_cards_say_in_the_order_of_margins(filled_store: Store) -> None:
     chosen, judges = judged(filled_store)
     by_margin = [queries.ids(chosen, TripletFilter(order=order, order_model=MODEL), judges) for order in ORDERS]
-    sorted_by = [page_queries.margins_at(judges[0], found).tolist() for found in by_margin]
+    sorted_by = [queries.margins_at(judges[0], found).tolist() for found in by_margin]
     assert sorted_by == [[-0.25, 0, 0.5, 1], [1, 0.5, 0, -0.25], [0, -0.25, 0.5, 1]]
     evaluate(filled_store, "second", [-1.0, 1.0, 1.0, -1.0])
     chosen, judges = judged(filled_store)
-    every = page_queries.cards(chosen, triplet_queries.ids(chosen, None))
-    margins = {j.name: dict(zip([c.id for c in every], page_queries.margins_at(j, np.array([c.id for c in every])),
+    every = queries.cards(chosen, triplet_queries.ids(chosen, None))
+    margins = {j.name: dict(zip([c.id for c in every], queries.margins_at(j, np.array([c.id for c in every])),
                                 strict=True)) for j in judges}  # fmt: skip
     first, second = margins[MODEL], margins["second"]
     asked = {
@@ -108,7 +107,7 @@ def test_reviews_narrow_the_view(filled_store: Store, open_page: Open) -> None:
         ids = [int(i) for i in w.triplets.ids(chosen.id, TEST)]
         w.reviews.add(chosen.id, ids[0], "Ada", Verdict.BAD)
         w.reviews.add(chosen.id, ids[1], "Bob", Verdict.GOOD)
-    reviews, found = page_queries.reviews(chosen), np.array(ids)
+    reviews, found = queries.reviews(chosen), np.array(ids)
     expected = {"any": ids, "reviewed": ids[:2], "not reviewed by me": ids, "bad": ids[:1], "ambiguous": []}
     assert {one: queries.with_reviews(found, reviews, one).tolist() for one in expected} == expected
     at = open_page("triplets", set=SET, split="test", review="not reviewed by me", person="Ada")
@@ -134,7 +133,7 @@ def test_what_is_in_view_leaves_as_a_file(filled_store: Store, monkeypatch: pyte
     assert [row["Split"] for row in rows] == [o["Split"] for o in objects] == ["test"] * 4 + ["train"] * 4
     assert [row[f"margin of {MODEL}"] for row in rows] == ["1.0", "0.0", "-0.25", "0.5", "", "", "", ""]
     assert [o[f"{MODEL} is"] for o in objects] == ["correct", "tied", "wrong", "correct", None, None, None, None]
-    cards = page_queries.cards(chosen, np.array(ids)[::-1])
+    cards = queries.cards(chosen, np.array(ids)[::-1])
     for row, o, card in zip(rows, objects, cards, strict=True):
         said = card.pivot, card.positive, card.negative, card.article, card.pivot_section, card.negative_section
         assert tuple(row.values())[:6] == tuple(o.values())[:6] == said
@@ -154,7 +153,7 @@ def test_a_step_asks_the_store_few_questions(filled_store: Store, open_page: Ope
     at = open_page("triplets", set=SET, split="test")
     assert "Triplet 1 of 3,004" in words_of(at)
     said: list[str] = []
-    engine = page_queries.queries.store()._connections.engine()
+    engine = queries.queries.store()._connections.engine()
     sa.event.listen(engine, "before_cursor_execute", lambda *a: said.append(a[2]))
     press(at, "Next")
     assert "Triplet 2 of 3,004" in words_of(at)
