@@ -32,6 +32,12 @@ def press(at: AppTest, label: str) -> AppTest:
     return next(button for button in at.button if button.label == label).click().run()
 
 
+def field(at: AppTest, label: str) -> Any:
+    """The first field of a label."""
+    kinds = (at.selectbox, at.multiselect, at.text_input, at.text_area, at.slider)
+    return next(one for kind in kinds for one in kind if one.label == label)
+
+
 def import_from(at: AppTest, path: Path) -> AppTest:
     at.session_state["texts_import_source_0"] = SERVER_PATH
     at.session_state["texts_import_path_0"] = str(path)

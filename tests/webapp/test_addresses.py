@@ -22,9 +22,10 @@ from themescope.webapp.shared.pages import PageKeys
         ("/project", "/texts"),
         ("/data?corpus=A%20b&corpora_view=Read", "/texts?corpus=A+b&texts_view=Read"),
         ("/corpora?corpus=A&corpora_view=Import", "/import?corpus=A"),
+        ("/relabel?relabel_labelling=Mine&relabel_view=Edit", "/code?code_labelling=Mine&code_view=Edit"),
         (
-            "/relabel?corpus=A&relabel_labelling=Mine&relabel_view=Edit",
-            "/code?corpus=A&code_labelling=Mine&code_view=Edit",
+            "/selections?corpus=A&selections_open=7&selections_part=Pair",
+            "/map?corpus=A&map_selection=7&selections_part=Pair",
         ),
         ("/explore", "/map"),
         ("/search?corpus=A&search_q=gold+rush&search_in=Words", "/?find=gold+rush&corpus=A"),
@@ -55,8 +56,6 @@ def test_no_page_is_hidden_and_every_redirect_arrives() -> None:
 WRITTEN = re.compile(r"""(?:\bkey=|session_state(?:\[|\.get\(|\.pop\(|\.setdefault\())["']([^"']*)""")
 """A key that is written where it is used."""
 IN_ADDRESS = re.compile(r"""query_params(?:\[|\.get\(|\.pop\()["']""")
-
-
 SCRIPTS = {card.id: card.script.parent for card in REGISTRY if card.keys}
 
 

@@ -92,7 +92,6 @@ def test_a_vote_counts_where_the_person_placed_the_sentence(labelled: Store, ope
         (gold,) = [x for x in r.labellings.list() if x.kind is Sharing.GOLD]
         found = r.labellings.snapshot(gold.id).partition
         bens = r.labellings.snapshot(r.labellings.by_name(HOSTILE).id).partition
-    with labelled.reading() as r:
         placed = np.isin(found.ids, placed_sentences(r, r.labellings.by_name(HOSTILE), bens))
     assert placed.sum() == 2 and not found.uncertain[placed].any(), "Ada has placed nothing, so nothing is tied"
     assert {found.clusters[int(n)].name for n in found.numbers[placed]} == {HOSTILE}, "where Ben put them"
@@ -107,8 +106,6 @@ def test_blind_labellers_see_nothing_before_they_have_finished(labelled: Store, 
     assert "hidden until yours is finished" in words_of(at)
     assert not at.dataframe
 
-
-# --- codes with common names ------------------------------------------------------------------------------------------
 
 NAMES = ("Israel and Gaza", "Religion", "Society", "Economy")
 TABLE = [[3, 0, 0, 0], [0, 3, 0, 0], [0, 0, 10, 2], [1, 1, 1, 9]]
@@ -221,11 +218,8 @@ def test_a_labelling_finished_later_appears_unless_the_selection_was_changed(cod
 
 def _coded(store: Store, name: str, origin: dict[str, object]) -> None:
     """Add a labelling of the Danube in which its sentences have the codes of its sections."""
-    record = of_sections(store, name, name, article=1)
-    with store.writing() as w:
-        state = w.labellings.snapshot(record.id).partition
-        w.labellings.purge(record.id, name)
-        w.labellings.create(NewLabelling(1, name, name, Sharing.OWN, False, 1, origin=origin), state)
+    new = NewLabelling(1, name, name, article_id=1)
+    starts.begin(store, new, lambda *of: starts.from_sections(*of)._replace(origin=origin))
 
 
 def test_whether_a_machine_may_replace_a_person(filled_store: Store, open_page: Open) -> None:

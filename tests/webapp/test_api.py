@@ -33,7 +33,6 @@ PROBLEM = "application/problem+json"
 
 
 def program(store: Store, person: str) -> TestClient:
-    """A program with a new token of a person."""
     made = people.create(store, person, f"test {now().timestamp()}")
     return browser(headers={"authorization": f"Bearer {made.secret}"})
 
@@ -41,9 +40,6 @@ def program(store: Store, person: str) -> TestClient:
 @pytest.fixture
 def filled(filled_and_shared: Store) -> Store:
     return filled_and_shared
-
-
-# --- who is let in ----------------------------------------------------------------------------------------------------
 
 
 def test_a_token_acts_as_its_person_with_the_role_in_force(shared: Store) -> None:
@@ -110,9 +106,6 @@ def test_wrong_tokens_are_limited_by_address_and_valid_ones_not(shared: Store, m
         assert [e.action for e in r.audit_log.latest(9)].count("wrong token") == 3
 
 
-# --- where nobody signs in --------------------------------------------------------------------------------------------
-
-
 def test_elsewhere_requests_act_as_the_person_of_the_browser(sqlite_store: Store) -> None:
     assert browser().get("/api/v1/me").json()["role"] == "admin"  # as long as there is no admin
     people.set_role(sqlite_store, "ada", Role.ADMIN)
@@ -143,9 +136,6 @@ def test_a_page_of_another_site_cannot_write() -> None:
     rebound = {"host": "evil.example", **JSON}
     assert browser().post("/api/v1/jobs/2/retry", headers=rebound).status_code == 403
     assert browser().post("/api/v1/jobs/2/retry", headers=JSON).status_code == 200
-
-
-# --- errors and limits ------------------------------------------------------------------------------------------------
 
 
 PROBLEMS: list[tuple[str, str, Any, int, str]] = [
@@ -211,9 +201,8 @@ def test_a_large_body_is_refused(shared: Store) -> None:
 def test_numbers_that_json_lacks_are_null(filled: Store) -> None:
     with filled.writing() as w:
         w.jobs.note(1, loss=float("nan"), best=float("inf"))
-    assert program(filled, "val").get("/api/v1/jobs/1").json()["result"] == {
-        "articles": 3, "loss": None, "best": None,
-    }  # fmt: skip
+    result = program(filled, "val").get("/api/v1/jobs/1").json()["result"]
+    assert result == {"articles": 3, "loss": None, "best": None}
 
 
 def body_of(method: str, path: str) -> dict[str, Any] | None:
@@ -233,10 +222,6 @@ def body_of(method: str, path: str) -> dict[str, Any] | None:
     }
 
 
-OF_LABELLERS = ("/labellings", "/corpora/{corpus_id}/selections")
-"""Where a labeller may create something."""
-
-
 def test_nobody_writes_what_they_may_only_read(filled: Store) -> None:
     private = of_sections(filled, "Ada's", "ada")
     with filled.writing() as w:
@@ -250,7 +235,8 @@ def test_nobody_writes_what_they_may_only_read(filled: Store) -> None:
     writing = [(method, path) for path, found in application.description()["paths"].items() for method in found]
     clients = {person: program(filled, person) for person in ("lea", "val")}
     for person, (method, path) in product(clients, writing):
-        if method == "get" or (person == "lea" and path in OF_LABELLERS) or path.startswith("/themes/"):
+        of_labellers = person == "lea" and path in ("/labellings", "/corpora/{corpus_id}/selections")
+        if method == "get" or of_labellers or path.startswith("/themes/"):
             continue  # there are no themes
         url = "/api/v1" + path.format_map(places) + ("?name=a" if path == "/files" else "")
         answer = clients[person].request(method, url, json=body_of(method, path), headers=JSON)
@@ -348,9 +334,6 @@ def test_exports_are_files(filled: Store) -> None:
     assert answer.status_code == 200 and len(answer.content) > 1_000
     assert answer.headers["content-disposition"] == "attachment; filename*=utf-8''mine%20%C3%BC.csv"
     assert lea.get("/api/v1/labellings/2/export").status_code == 404
-
-
-# --- the description --------------------------------------------------------------------------------------------------
 
 
 def test_the_description_is_valid_and_public(shared: Store) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from starlette.responses import PlainTextResponse
 
 import themescope
 from tests.jobs.helpers import worker_thread
@@ -126,11 +127,7 @@ def test_errors_are_the_sentences_of_the_server(client: Client, tmp_path: Path) 
 
 
 def test_a_server_that_is_another_is_told() -> None:
-    async def other(scope: dict, receive: object, send: object) -> None:
-        await send({"type": "http.response.start", "status": 502, "headers": []})  # type: ignore[operator]
-        await send({"type": "http.response.body", "body": b"<html>"})  # type: ignore[operator]
-
-    with served(other) as address, pytest.raises(RequestError, match="502 Bad Gateway"):
+    with served(PlainTextResponse("<html>", 502)) as address, pytest.raises(RequestError, match="502 Bad Gateway"):
         themescope.Client(address).corpora()
 
 
@@ -143,6 +140,8 @@ def test_a_token_is_sent(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(RequestError, match="needs a token") as caught:
             themescope.Client(address).me()
     assert caught.value.status == 401
+    with pytest.raises(ConfigError, match="no token"):
+        themescope.Client(token="themescope_…")
 
 
 def test_methods_are_the_operations_with_their_signatures(client: Client) -> None:
@@ -165,8 +164,3 @@ def test_methods_are_the_operations_with_their_signatures(client: Client) -> Non
     assert client.labelling(made.id).labelling.deleted is None
     with pytest.raises(AttributeError, match="has no method 'nothing'"):
         _ = client.nothing
-
-
-def test_a_token_that_is_none_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no token"):
-        themescope.Client(token="themescope_…")

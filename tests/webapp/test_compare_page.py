@@ -20,7 +20,6 @@ from themescope.webapp.shared import compare_queries
 from themescope.webapp.shared.figures import tones
 
 FIRST, SECOND = "net · Iclust", f"{MODEL} · Iclust"
-COMPARISONS = "compare_tests"
 
 
 @pytest.fixture
@@ -146,7 +145,7 @@ def test_triplet_accuracy_is_tested_over_articles_and_over_triplets(compared: St
     assert list(table["Model"]) == [MODEL, "net seed 1", "net seed 2"]
     assert list(table["Group"]) == ["", "a", "a"], "three articles cannot tell them apart"
     assert list(table["Rank"]) == ["–", "1–2", "1–2"] and table["Triplet accuracy"][0] == ".750 [.600, .900]"
-    at.session_state[COMPARISONS] = True
+    at.session_state["compare_tests"] = True
     assert list(at.run().dataframe[1].value["Difference"]) == [".467 [.200, .600]"]
 
 

@@ -49,9 +49,6 @@ def line_of(at: AppTest) -> str:
     return next(text.value.replace("\\", "") for text in at.markdown if "units" in text.value or "Adds" in text.value)
 
 
-# --- paths of the server ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("sqlite_store")
 def test_a_file_that_cannot_be_imported(open_page: Open, import_folder: Path) -> None:
     missing, latin = import_folder / "nowhere.txt", write_bad(import_folder, "latin1.txt")
@@ -121,9 +118,6 @@ def test_forms_offer_paths_only_with_folders(open_page: Open, folder: Path, monk
             assert (NO_FOLDERS not in shown(at)) is (label in labels) is offered, page
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_csv_file_is_a_table_with_columns(sqlite_store: Store, form: Open) -> None:
     at = form("claims.csv", CLAIMS)
     assert line_of(at) == "**3 rows = 3 units** · text: *claim* · 2 columns · UTF-8"
@@ -176,9 +170,6 @@ def test_a_table_is_added_as_those_before(filled_store: Store, form: Open, impor
     assert line_of(at).startswith("**Adds 3 units to the 3 of “Claims”**")
     chosen = [box(at, label).value for label in ("Text column", "Title column (optional)", "Rows are")]
     assert chosen == ["claim", "motion", "Sentences"]
-
-
-# --- projects and labels of other programs ----------------------------------------------------------------------------
 
 
 def run_queued(store: Store, *kinds: str) -> None:
@@ -311,9 +302,6 @@ def test_a_coding_is_imported_with_its_history(filled_store: Store, form: Open) 
     press(at, "Add the codings")
     with filled_store.reading() as r:
         assert [(one.name, one.owner) for one in r.labellings.list()] == [("mine", "lea"), ("mine 2", "lea")]
-
-
-# --- datasets ---------------------------------------------------------------------------------------------------------
 
 
 def test_bundle_and_dataset_are_exported_by_admins_and_downloaded(filled_store: Store, open_page: Open) -> None:

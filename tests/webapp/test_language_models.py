@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.jobs.test_code_with_model import TEXTS, good, labelling
 from tests.language_model_server import language_model_server
-from tests.webapp.hands import Open, jobs_of, plain_words_of, press
+from tests.webapp.hands import Open, field, jobs_of, plain_words_of, press
 from tests.webapp.test_themes import analysed
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
@@ -23,14 +23,11 @@ URL, KEY = "http://127.0.0.1:9", "sk-never-shown"
 NAME_THEMES = "Send and name themes"
 
 
-@pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_sent_is_shown_and_sent_only_after_agreement(
+    analysed: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in (("LLM_URL", URL), ("LLM_MODEL", "tiny"), ("LLM_API_KEY", KEY)):
         monkeypatch.setenv(name, value)
-
-
-@pytest.mark.usefixtures("model")
-def test_what_is_sent_is_shown_and_sent_only_after_agreement(analysed: Store, open_page: Open) -> None:
     at = open_page("themes", corpus="My list", view=TITLE)
     shown = plain_words_of(at) + "".join(code.value for code in at.code).replace("\\", "")
     assert f"{URL}/v1/chat/completions" in shown and "model `tiny`" in shown and KEY not in shown
@@ -39,7 +36,7 @@ def test_what_is_sent_is_shown_and_sent_only_after_agreement(analysed: Store, op
     assert button.disabled
     (box,) = [box for box in at.checkbox if box.label.startswith("Send these texts")]
     box.check().run()
-    next(box for box in at.multiselect if box.label == "Themes to name").set_value(["2. two"]).run()
+    field(at, "Themes to name").set_value(["2. two"]).run()
     assert "1 request with 3 sentences" in plain_words_of(at)
     (box,) = [box for box in at.checkbox if box.label.startswith("Send these texts")]
     assert not box.value, "other themes need another agreement"
@@ -57,13 +54,10 @@ SEND = "Send and code"
 
 @pytest.fixture
 def coding(labelling: LabellingRecord, open_page: Open) -> Callable[[], AppTest]:
-    """Open the page with the form."""
-
     def opened() -> AppTest:
         at = open_page("code", view=REST, labelling="mine")
         at.session_state[f"code_coding_{labelling.id}"] = True
-        at = at.run()
-        return at
+        return at.run()
 
     return opened
 

@@ -25,14 +25,10 @@ from themescope.webapp.shared.pages import PageKeys
 WEBAPP = Path(__file__).parents[2] / "webapp"
 
 
-# --- the mechanism, for every URL key of every page -----------------------------------------------------------------
-
-
 class Address(dict[str, Any]):
     """The query parameters of a browser."""
 
     def get_all(self, name: str) -> list[str]:
-        """The values of one of them."""
         value = self.get(name, [])
         return [value] if isinstance(value, str) else list(value)
 
@@ -137,8 +133,6 @@ def test_a_link_whose_run_is_ended_anywhere_opens_in_the_next_one(monkeypatch: p
     assert all(outcome == outcomes[0] for outcome in outcomes)
 
 
-# --- the links of the product ---------------------------------------------------------------------------------------
-
 CALLS = {"page_link", "switch_page", "nothing", "Link", "ResultLink", "TourStep"}
 
 
@@ -166,7 +160,6 @@ def test_every_link_names_keys_of_its_page() -> None:
 
 
 def follow(at: AppTest, page: str, **view: str) -> AppTest:
-    """Follow a link to a page as a browser does."""
     at._page_hash = calc_hash(page)
     at.query_params.clear()
     keys = REGISTRY.get(page).page_keys()
@@ -204,9 +197,6 @@ def test_a_map_opens_with_its_colour(two: Store, open_page: Open, target: str) -
     follow(at, "home", corpus=CORPUS)
     follow(at, "map", corpus=CORPUS)  # a link of the navigation: as it was left
     assert at.session_state["map_map"] == target
-
-
-# --- links of version 0.2 -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Figures of maps for print: their size, whole names in the legend, greys, and what they escape."""
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -8,11 +9,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.webapp.test_map_view import canvas_of, scene_of
 from themescope.webapp.features.map import figure
 from themescope.webapp.features.map.figure import BELOW, NO_LEGEND, RIGHT, FigureSettings
-from themescope.webapp.map_view import component
 from themescope.webapp.map_view.component import Canvas
-from themescope.webapp.map_view.scene import Colouring, Scene, frame_of, units_of
+from themescope.webapp.map_view.scene import Colouring, frame_of
 from themescope.webapp.shared.figures import tones
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -21,28 +22,23 @@ SVG = "{http://www.w3.org/2000/svg}"
 def canvas(names: list[str], n: int = 60, shades: tuple[float, ...] = ()) -> Canvas:
     """Points of as many categories as there are names, and some without one."""
     points = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
-    units, zeros = units_of(points), np.zeros(n, np.int64)
-    scene = Scene(np.arange(n), points, units, zeros, np.arange(n), zeros.astype(np.int32), [""], {})
+    scene = scene_of([*range(n)], points, np.zeros(n, np.int64))
     colouring = Colouring(np.arange(n) % (len(names) + 1) - 1, names, "low confidence", shades=shades)
-    return component.Canvas(
-        scene=scene, colouring=colouring, units=units, found=np.empty(0, np.intp), tones=tones("dark"), size=4,
-        opacity=0.8, height=400, frame=frame_of(units), name="x",
-    )  # fmt: skip
+    drawn = canvas_of(scene, colouring.categories, len(names))
+    return replace(drawn, colouring=colouring, tones=tones("dark"), frame=frame_of(scene.units))
 
 
-def texts(picture: str) -> list[tuple[float, float, str]]:
-    """The texts of a picture with their places."""
+def texts(picture: str) -> list[tuple[float, str]]:
+    """The texts of a picture with their heights."""
     found = ElementTree.fromstring(picture).iter(f"{SVG}text")
-    return [
-        (float(one.get("x", "")), float(one.get("y", "")), (one.text or "").replace("\u00a0", " ")) for one in found
-    ]
+    return [(float(one.get("y", "")), (one.text or "").replace("\u00a0", " ")) for one in found]
 
 
 @pytest.mark.parametrize("legend", [RIGHT, BELOW])
 def test_the_legend_has_whole_names(legend: str) -> None:
     names = [f"{place}. freedom of expression · human rights · blockade of Gaza" for place in range(1, 9)]
     picture = figure.svg(canvas(names), FigureSettings(legend=legend, names=False))
-    told = " ".join(text for _, _, text in texts(picture))
+    told = " ".join(text for _, text in texts(picture))
     assert all(f"{name} (" in told for name in names) and "low confidence (" in told and "…" not in told
     assert 'width="180mm" height="120mm" viewBox="0 0 1800 1200"' in picture and 'fill="#ffffff"' in picture
 
@@ -56,17 +52,13 @@ def test_texts_stay_inside(width: int, height: int, size: float, legend: str, ki
     assume(not caption or (width > 80 and height > 80 and size < 9))  # a long caption in large type needs more room
     names = [f"{place}. theme of a survey" for place in range(kinds)]
     picture = figure.svg(canvas(names, 150), FigureSettings(width, height, size, legend, caption=caption))
-    assert all(0 <= y <= 10 * height for _, y, _ in texts(picture))
+    assert all(0 <= y <= 10 * height for y, _ in texts(picture))
 
 
 def test_greys_and_shapes_differ() -> None:
     names = [f"theme {place}" for place in range(20)]
     picture = figure.svg(canvas(names, 400), FigureSettings(grey=True, names=False))
-    colours = {*re.findall(r'(?:stroke|fill)="(#\w{6})"', picture)} - {
-        "#ffffff",
-        tones("light").ink,
-        tones("light").other,
-    }
+    colours = {*re.findall(r'(?:stroke|fill)="(#\w{6})"', picture)} - {tones("light").ink, tones("light").other}
     assert all(colour[1:3] == colour[3:5] == colour[5:7] for colour in colours)
     looks = [figure._in_grey({"other": False}, kind, 20, ordered=False) for kind in range(20)]
     assert len({(look["shape"], look["colour"]) for look in looks}) == 20
@@ -82,4 +74,4 @@ def test_markup_and_what_xml_cannot_hold_are_text() -> None:
     picture = figure.svg(canvas(names), FigureSettings(caption="<img>\x08"))
     assert "<script" not in picture and "<img" not in picture
     for name in ("a & b", "c\ufffd\ufffd\ufffd ]]> d"):
-        assert any(f"{name} (" in text for _, _, text in texts(picture))
+        assert any(f"{name} (" in text for _, text in texts(picture))

@@ -1,6 +1,7 @@
 """The map page: what it says, what it lists, what its address keeps, filters, and selections in its drawer."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,8 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.db.texts import article
 from tests.webapp.columned import SIDE, add_columns
-from tests.webapp.filled import CORPUS, HOSTILE
-from tests.webapp.hands import Open, listed, listing, plain_words_of, press
+from tests.webapp.filled import CORPUS, HOSTILE, add_themes
+from tests.webapp.hands import Open, field, listed, listing, plain_words_of, press
+from tests.webapp.test_map_view import canvas_of
 from tests.webapp.test_themes import analysed
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.operations import Origin, selected
@@ -20,6 +22,7 @@ from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.selections import read_sentences
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features import map
 from themescope.webapp.features.map import colourings, controls, figure
@@ -28,7 +31,6 @@ from themescope.webapp.features.map.figure import FigureSettings
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.scene import frame_of
-from themescope.webapp.routes import api
 from themescope.webapp.shared import compare_queries, queries, unit_list
 from themescope.webapp.shared.figures import tones
 
@@ -45,18 +47,18 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     return canvases
 
 
-@pytest.fixture
-def vectors(filled_store: Store) -> None:
-    """Sentence i of an article has the vector (1, i)."""
+def asked(at: AppTest, what: str, value: str = "") -> str:
+    """Ask for what an entry of the menu of the map shows; the words of the page then."""
+    at.session_state[f"{map.SELECTION}_{queries.maps(1)[0].digest}"].asked = (what, value)
+    at.run()
+    assert not at.error
+    return plain_words_of(at)
+
+
+def test_the_nearest_of_a_sentence_are_listed_with_their_similarity(filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
-        blocks = [
-            VectorBlock(a.id, np.stack([np.ones(a.sentences), np.arange(a.sentences)], axis=1).astype(np.float32))
-            for a in w.corpora.articles(1)
-        ]
-        w.embeddings.add(1, blocks)
-
-
-def test_the_nearest_of_a_sentence_are_listed_with_their_similarity(vectors: None, open_page: Open) -> None:
+        vectors = np.array([(1, i) for i in range(24)], np.float32)
+        w.embeddings.add(1, [VectorBlock(article.id, vectors) for article in w.corpora.articles(1)])
     at = open_page("map", articles="Danube", similar="1", nearest="5")
     found = listed(at)
     assert "5 units found" in plain_words_of(at)
@@ -100,11 +102,9 @@ def test_the_map_of_a_text_is_fitted_to_it(filled_store: Store, open_page: Open,
     assert list(canvas.frame) == frame_of(canvas.scene.units) != frame_of(map_scene.opened(queries.maps(1)[0]).units)
 
 
-def test_maps_open_by_themes_and_of_a_text_by_sections(analysed: Store, open_page: Open, seen: Seen) -> None:
-    with analysed.writing() as w:
-        (run,) = w.runs.list(kind="themes")
-        of_rivers = w.runs.table.update().where(w.runs.table.c.id == run.id)
-        w.runs.connection.execute(of_rivers.values(config={**run.config, "corpus_id": 1}))
+def test_maps_open_by_themes_and_of_a_text_by_sections(filled_store: Store, open_page: Open, seen: Seen) -> None:
+    with filled_store.writing() as w:
+        add_themes(w, 1, "themes", ("one", "two"), [number % 2 for number in range(72)])
     views: list[dict[str, str]] = [{}, {"articles": "Danube"}]
     coloured = [open_page("map", corpus=CORPUS, **view) and seen[-1].page["colour"]["chosen"] for view in views]
     assert coloured[0].startswith("2 themes by") and coloured[1] == "Section"
@@ -125,29 +125,21 @@ def test_a_map_is_drawn_by_every_colouring_and_old_names_are_known(open_page: Op
 
 def test_what_a_menu_of_the_map_asks_for_is_drawn(filled_store: Store, open_page: Open) -> None:
     at = open_page("map", corpus=CORPUS)
-    record = queries.maps(1)[0]
-
-    def ask(what: str, value: str = "") -> str:
-        at.session_state[f"{map.SELECTION}_{record.digest}"].asked = (what, value)
-        at.run()
-        assert not at.error
-        return plain_words_of(at)
-
-    ask("colour", "Split")
+    asked(at, "colour", "Split")
     assert at.query_params[map.COLOUR] in ("Split", ["Split"])
-    ask("all")
+    asked(at, "all")
     assert len(listed(at)) == 40 and "72 units" in plain_words_of(at)
     assert "all units shown on map Rivers by vectors · coloured by Split" in plain_words_of(at)
-    ask("filter")
+    asked(at, "filter")
     at.text_input(key=f"{map.SEARCH}_field").set_value("nile").run()
     assert "24 units found among 72 selected" in plain_words_of(at)
-    ask("display")
+    asked(at, "display")
     at.slider(key=f"{map.OPACITY}_field").set_value(0.5).run()
     assert at.query_params[map.OPACITY] in ("0.5", ["0.5"])
     at.button(key="map_panel_close").click().run()
     assert not at.slider
-    assert "of the 15 nearest neighbours of a unit stay close on the map" in ask("about")
-    ask("figure")
+    assert "of the 15 nearest neighbours of a unit stay close on the map" in asked(at, "about")
+    asked(at, "figure")
     assert any(n.label == "Width, mm" for n in at.number_input)
 
 
@@ -187,10 +179,8 @@ def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> 
     table = controls.columns(scene, colouring, scene.ids[rows])
     assert table["group"][0] == HOSTILE and len(table["x"]) == 3
     assert csv_text(list(table), zip(*table.values(), strict=True)).count("\r\n") == 4
-    canvas = component.Canvas(
-        scene=scene, colouring=colouring, units=scene.units, found=rows, tones=tones("dark"), size=3,
-        opacity=0.5, height=400, frame=[0, 0, 9, 9], name="x",
-    )  # fmt: skip
+    drawn = canvas_of(scene, colouring.categories, len(colouring.names))
+    canvas = replace(drawn, colouring=colouring, found=rows, tones=tones("dark"))
     picture, page = figure.svg(canvas, FigureSettings()), controls.page(canvas, HOSTILE)
     assert picture.count("h0") == 72 + 3 and "<img" not in picture
     assert "<img" not in page and "http" not in page.replace("http://www.w3.org/2000/svg", "").replace(
@@ -216,29 +206,22 @@ def test_a_list_is_coloured_by_corrected_themes_and_uncertain_sentences_are_grey
     assert next(iter(colourings.options(view))) == "Coding: Corrected"
 
 
-@pytest.fixture
-def columned(filled_store: Store) -> Store:
+def test_filters_restrict_the_map_and_stay_in_the_address(filled_store: Store, open_page: Open, seen: Seen) -> None:
     add_columns(filled_store)
-    return filled_store
-
-
-def test_filters_restrict_the_map_and_stay_in_the_address(columned: Store, open_page: Open, seen: Seen) -> None:
     left = SIDE[0]
     at = open_page("map", corpus=CORPUS, facets=json.dumps({"side": [left]}))
     assert len(seen[-1].scene.ids) == 18
     assert seen[-1].status == "18 of 72 units, a random sample of 500"
     at = open_page("map", corpus=CORPUS, facets=json.dumps({"side": [None], "score": [30, 60]}))
     assert seen[-1].status.startswith("8 of 72 units") and seen[-1].page and seen[-1].page["filters"] == 2
-    at.session_state["map_panel_open"] = "filter"
-    at.run()
+    asked(at, "filter")
     assert len(seen[-1].scene.ids) == 8
-    assert next(s for s in at.slider if s.label == "score").value == (30, 60)
-    side = next(m for m in at.multiselect if m.label == "side")
-    assert side.value == [None] and f"{left} (18)" in side.options
-    side.set_value([left]).run()
+    assert field(at, "score").value == (30, 60)
+    assert field(at, "side").value == [None] and f"{left} (18)" in field(at, "side").options
+    field(at, "side").set_value([left]).run()
     assert len(seen[-1].scene.ids) < 18
-    next(m for m in at.multiselect if m.label == "side").set_value([]).run()
-    next(s for s in at.slider if s.label == "score").set_value((1.0, 71.0)).run()
+    field(at, "side").set_value([]).run()
+    field(at, "score").set_value((1.0, 71.0)).run()
     assert len(seen[-1].scene.ids) == 72 and "map_facets" not in at.query_params
     at = open_page("map", corpus=CORPUS, facets="{")
     assert seen[-1].status == "72 units, a random sample of 500"
@@ -252,13 +235,6 @@ def kept(filled_store: Store) -> int:
     """The id of a named selection of the first six sentences of the Nile."""
     with filled_store.writing() as w:
         return w.selections.add(selected(1, range(25, 31), SEARCH), "The Nile", "ada").id
-
-
-def asked(at: AppTest, what: str) -> None:
-    """Ask for what an entry of the menu of the map shows."""
-    at.session_state[f"{map.SELECTION}_{queries.maps(1)[0].digest}"].asked = (what, "")
-    at.run()
-    assert not at.error
 
 
 def test_a_link_opens_the_units_on_the_map_with_their_origin(kept: int, open_page: Open) -> None:
@@ -277,18 +253,11 @@ def test_a_link_opens_the_units_on_the_map_with_their_origin(kept: int, open_pag
         assert not listing(at)
 
 
-def test_old_addresses_of_selections_lead_to_the_map() -> None:
-    assert api.today("selections", "corpus=Rivers&selections_open=7&selections_part=Compare") == (
-        "map", "corpus=Rivers&map_selection=7&selections_part=Compare",
-    )  # fmt: skip
-
-
 def test_units_that_are_not_on_the_map_are_selected_all_the_same(filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
         w.corpora.add_articles(1, [article("Volga")])
         ids = [s.id for a in w.corpora.articles(1) if a.title == "Volga" for s in w.corpora.sentences(a.id)]
         stored = w.selections.add(selected(1, [25, *ids], SEARCH), "Both", "ada").id
-    assert ids
     at = open_page("map", corpus=CORPUS, selection=str(stored))
     assert f"{len(ids) + 1} units" in plain_words_of(at)
     assert {25, ids[0]} <= {row["id"] for row in listed(at)}
@@ -296,9 +265,8 @@ def test_units_that_are_not_on_the_map_are_selected_all_the_same(filled_store: S
 
 def test_units_become_a_theme_of_a_new_coding(kept: int, filled_store: Store, open_page: Open) -> None:
     at = press(open_page("map", person="ada", corpus=CORPUS, selection=str(kept)), "Make it a theme")
-    box = next(t for t in at.text_input if t.label == "Name")
-    assert "Nile" in box.value or "nile" in box.value
-    box.set_value("River *facts*").run()
+    assert "nile" in field(at, "Name").value.lower()
+    field(at, "Name").set_value("River *facts*").run()
     press(at, "Create theme")
     assert not at.error
     assert "River *facts* with 6 units, in “Rivers themes”" in plain_words_of(at)
@@ -317,7 +285,7 @@ def test_a_selection_is_saved_and_deleted(kept: int, filled_store: Store, open_p
     with filled_store.writing() as w:
         other = w.selections.add(selected(1, range(29, 35), SEARCH), "More", "ada").id
     at = press(open_page("map", person="ada", corpus=CORPUS, selection=str(other)), "Save")
-    next(t for t in at.text_input if t.label == "Name").set_value("Both").run()
+    field(at, "Name").set_value("Both").run()
     press(at, "Save selection")
     with filled_store.reading() as r:
         both = next(record for record in r.selections.list(1) if record.name == "Both")
@@ -332,8 +300,7 @@ def test_a_selection_is_saved_and_deleted(kept: int, filled_store: Store, open_p
 
 
 def test_the_link_names_the_stored_selection(filled_store: Store, open_page: Open) -> None:
-    shape = "0_0_65535_0_65535_65535_0_65535"
-    at = press(open_page("map", person="ada", corpus=CORPUS, shape=shape), "Link")
+    at = press(open_page("map", person="ada", corpus=CORPUS, shape=ALL), "Link")
     (link,) = [code.value for code in at.code]
     with filled_store.reading() as r:
         assert len(r.selections.ids(1)) == 72 and r.selections.list(1) == []
@@ -351,16 +318,11 @@ def test_viewers_read_and_export_only(kept: int, filled_store: Store, open_page:
 
 
 def test_long_lists_are_sent_in_groups_that_the_browser_asks_for(filled_store: Store) -> None:
-    found = unit_list.of_sentences(_read(filled_store), np.arange(72), search="x OR y")
+    with filled_store.reading() as r:
+        read = read_sentences(filled_store, r.corpora.sentence_ids(1))
+    found = unit_list.of_sentences(read, np.arange(72), search="x OR y")
     first = unit_list.view_data(found)
     assert first["total"] == 72 and list(first["groups"]) == ["0"] and len(first["groups"]["0"]) == 40
     sent = unit_list.Sent(first["list"], (1, 7))
     assert {n: len(rows) for n, rows in unit_list.view_data(found, sent)["groups"].items()} == {"0": 40, "1": 32}
     assert list(unit_list.view_data(found, unit_list.Sent("another", (1,)))["groups"]) == ["0"]
-
-
-def _read(store: Store) -> object:
-    from themescope.jobs.services.selections import read_sentences
-
-    with store.reading() as r:
-        return read_sentences(store, r.corpora.sentence_ids(1))

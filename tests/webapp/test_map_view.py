@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -65,19 +65,14 @@ def canvases(draw: st.DrawFn) -> tuple[Scene, Canvas]:
     )
 
 
-def unpacked(canvas: Canvas) -> tuple[np.ndarray, np.ndarray]:
-    """The points as the browser has them."""
-    sent = component.points_data(canvas)
-    places = np.frombuffer(base64.b64decode(sent["places"]), "<u2").reshape(-1, 2)
-    return places, np.frombuffer(base64.b64decode(sent["kinds"]), np.uint8)
-
-
 @given(canvases(), st.lists(CORNER, max_size=9), st.sets(st.integers(0, parts.MANY)), st.booleans())
 def test_exactly_the_sentences_inside_come_back(
     shown: tuple[Scene, Canvas], corners: list[tuple[int, int]], hidden: set[int], around: bool
 ) -> None:
     whole, canvas = shown
-    places, kinds = unpacked(canvas)
+    sent = component.points_data(canvas)
+    places = np.frombuffer(base64.b64decode(sent["places"]), "<u2").reshape(-1, 2)
+    kinds = np.frombuffer(base64.b64decode(sent["kinds"]), np.uint8)
     if around and len(places):  # a shape through the points themselves
         corners = [tuple(int(v) for v in place) for place in places[: 3 + len(corners)]]
     hidden &= set(range(len(canvas.colouring.names) + 1))
@@ -223,30 +218,22 @@ def units(draw: st.DrawFn) -> np.ndarray:
     return np.clip(np.rint(points), 0, UNITS).astype(np.uint16)
 
 
-def tiles_of(found: naming.Levels) -> list[tuple[tuple[int, int, int], np.ndarray]]:
-    ranges = zip(found.tiles.tolist(), found.starts[:-1], found.starts[1:], strict=True)
-    return [((level, x, y), found.order[start:end]) for (level, x, y), start, end in ranges]
-
-
 @given(units(), st.integers(0, 60), st.integers(1, 40))
-def test_every_point_is_in_one_tile_and_all_are_in_some(points: np.ndarray, whole: int, capacity: int) -> None:
+def test_every_point_is_in_one_tile_and_each_tile_below_a_full_one(
+    points: np.ndarray, whole: int, capacity: int
+) -> None:
     found = levels_of(points, whole, capacity)
     assert sorted(found.order.tolist()) == list(range(len(points)))
-    tiles = tiles_of(found)
-    assert len({place for place, _ in tiles}) == len(tiles)
-    for (level, x, y), rows in tiles:
+    ranges = zip(found.tiles.tolist(), found.starts[:-1], found.starts[1:], strict=True)
+    tiles = {(level, x, y): found.order[start:end] for (level, x, y), start, end in ranges}
+    assert len(tiles) == len(found.tiles)
+    for (level, x, y), rows in tiles.items():
+        assert level == 0 or len(tiles[level - 1, x // 2, y // 2]) == capacity
         assert 0 < len(rows) <= (capacity if len(tiles) > 1 and level < naming.DEEPEST else len(points))
         side = 65_536 >> level
         assert (points[rows].astype(np.int64) // side == (x, y)).all()
         if level == naming.DEEPEST:
             assert len(np.unique(points[rows], axis=0)) == 1
-
-
-@given(units(), st.integers(1, 40))
-def test_a_tile_exists_only_below_a_full_one(points: np.ndarray, capacity: int) -> None:
-    sizes = {place: len(rows) for place, rows in tiles_of(levels_of(points, 0, capacity))}
-    for level, x, y in sizes:
-        assert level == 0 or sizes[level - 1, x // 2, y // 2] == capacity
 
 
 @given(units(), st.integers(1, 40))
@@ -416,14 +403,11 @@ def texts_of(categories: np.ndarray):
 
 
 def test_a_name_stands_where_its_points_are_densest() -> None:
-    points = np.concatenate(
-        [cloud(10_000, 50_000, 400, 800), cloud(50_000, 10_000, 100, 800), cloud(30_000, 30_000, 90, 800)]
-    )
+    wanted = [(10_000, 50_000, 400), (50_000, 10_000, 100), (30_000, 30_000, 90)]
+    points = np.concatenate([cloud(*one, 800) for one in wanted])
     anchors = naming.anchors_of(points, np.repeat([0, 0, 1], [400, 100, 90]), 2)
     assert [anchor[0] for anchor in anchors] == [0, 0, 1]
-    for (_, x, y, n), (wanted_x, wanted_y, most) in zip(
-        anchors, [(10_000, 50_000, 400), (50_000, 10_000, 100), (30_000, 30_000, 90)], strict=True
-    ):
+    for (_, x, y, n), (wanted_x, wanted_y, most) in zip(anchors, wanted, strict=True):
         assert abs(x - wanted_x) < 1_000 and abs(y - wanted_y) < 1_000 and 0.5 * most < n <= most
 
 
@@ -456,10 +440,7 @@ def test_a_small_category_far_from_the_others_is_named_before_all_of_them_are() 
 def test_without_texts_only_categories_are_named() -> None:
     points, categories = clusters(5, 40)
     names = [f"theme {i}" for i in range(5)]
-    assert {name.level for name in names_of(points, categories, names, texts_of(categories))} == {
-        CATEGORIES,
-        PARTS,
-    }
+    assert {name.level for name in names_of(points, categories, names, texts_of(categories))} == {CATEGORIES, PARTS}
     assert {name.level for name in names_of(points, categories, names)} == {CATEGORIES}
 
 
@@ -515,21 +496,6 @@ def test_names_of_themes_stand_on_the_map_with_their_first_phrases() -> None:
     assert {name.text for name in found} == {"1. wind power · noise", "2. tax"}
 
 
-def categories_of(keys: list[str], keep_order: bool = False) -> tuple[np.ndarray, list[str]]:
-    titles, codes = np.unique(np.array(keys, dtype=object), return_inverse=True)
-    found, chosen = colourings.categories(codes, titles.tolist(), keep_order)
-    return found, [titles[code] for code in chosen]
-
-
-def test_rare_categories_become_other_and_sections_keep_their_order() -> None:
-    keys = [f"s{i}" for i in range(parts.MANY + 5) for _ in range(2)] + ["rare"]
-    found, names = categories_of(keys)
-    assert len(names) == parts.MANY
-    assert found[-1] == -1
-    _, ordered = categories_of(["Late", "Early", "Early"], keep_order=True)
-    assert ordered == ["Late", "Early"]
-
-
 @given(st.lists(st.text(max_size=3), unique=True, max_size=20), st.lists(st.text(max_size=3), unique=True, max_size=20))
 def test_a_name_keeps_its_colour_and_no_two_share_one(names: list[str], known: list[str]) -> None:
     colours = colourings.lasting_colours(names, known)
@@ -543,13 +509,14 @@ def test_labels_are_matched_by_sentence_not_by_place() -> None:
     assert colourings.cluster_of(labels, items) == {40: 2, 30: 0, 7: 1}
 
 
-@given(st.lists(st.integers(0, 60), max_size=300))
-def test_the_most_frequent_have_a_category_of_their_own(codes: list[int]) -> None:
-    names = [f"n{code:02}" for code in range(61)]
-    found, chosen = colourings.categories(np.array(codes, dtype=np.int64), names)
+@given(st.lists(st.integers(0, 60), max_size=300), st.booleans())
+@example([code for code in range(parts.MANY + 5) for _ in range(2)] + [99], False)
+def test_the_most_frequent_have_a_category_of_their_own(codes: list[int], keep_order: bool) -> None:
+    names = [f"n{code:02}" for code in range(100)]
+    found, chosen = colourings.categories(np.array(codes, dtype=np.int64), names, keep_order)
     wanted = sorted(set(codes), key=lambda code: (-codes.count(code), code))[: parts.MANY]
-    assert chosen == wanted
-    assert found.tolist() == [wanted.index(code) if code in wanted else -1 for code in codes]
+    assert chosen == (sorted(wanted, key=codes.index) if keep_order else wanted)
+    assert found.tolist() == [chosen.index(code) if code in chosen else -1 for code in codes]
 
 
 @given(st.lists(st.one_of(st.just(np.nan), st.integers(-3, 3).map(float)), max_size=60), st.integers(1, 5))

@@ -3,7 +3,7 @@
 import gzip
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -62,8 +62,8 @@ def body(sent: list[Any]) -> str:
     return b"".join(message.get("body", b"") for message in sent).decode()
 
 
-def headers_of(message: Mapping[str, Any]) -> dict[str, str]:
-    return {name.decode().lower(): value.decode() for name, value in message.get("headers", [])}
+def headers_of(sent: list[Any]) -> dict[str, str]:
+    return {name.decode().lower(): value.decode() for name, value in sent[0].get("headers", [])}
 
 
 def refusal(*headers: tuple[str, str], **more: Any) -> str:
@@ -191,34 +191,29 @@ def test_origins_behind_a_proxy(host: str, origin: str, allowed: bool, monkeypat
     monkeypatch.setenv("THEMESCOPE_ALLOWED_HOSTS", "themes.example.org")
     assert (refusal(("host", host), ("origin", origin)) == "") is allowed
     if allowed:  # Streamlit compares the two as text, and looks up its public address where they differ
-        (start, _) = ask(middleware.HostCheck(inner), [("host", host), ("origin", origin)])
-        assert headers_of(start)["x-host"] == origin.removeprefix("https://")
+        sent = ask(middleware.HostCheck(inner), [("host", host), ("origin", origin)])
+        assert headers_of(sent)["x-host"] == origin.removeprefix("https://")
 
 
 @pytest.mark.parametrize("host", ["localhost", "evil.example"])
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_every_response_has_the_security_headers(kind: str, host: str) -> None:
-    (start, *_) = ask(middleware.SecurityHeaders(middleware.HostCheck(inner)), [("host", host)], kind=kind)
-    found = headers_of(start)
+    found = headers_of(ask(middleware.SecurityHeaders(middleware.HostCheck(inner)), [("host", host)], kind=kind))
     assert {name: found[name.lower()] for name in middleware.SECURITY_HEADERS} == middleware.SECURITY_HEADERS
     assert "frame-ancestors 'self'" in found["content-security-policy"]
 
 
 def test_browsers_keep_no_copy_of_downloads() -> None:
-    kept = {}
-    for path in ("/media/1.csv", "/static/index.js", "/"):
-        (start, *_) = ask(middleware.SecurityHeaders(inner), [("host", "localhost")], path=path)
-        kept[path] = headers_of(start).get("cache-control")
-    assert kept == {"/media/1.csv": "no-store", "/static/index.js": None, "/": None}
+    for path, kept in (("/media/1.csv", "no-store"), ("/static/index.js", None), ("/", None)):
+        sent = ask(middleware.SecurityHeaders(inner), [("host", "localhost")], path=path)
+        assert headers_of(sent).get("cache-control") == kept, path
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_over_https_browsers_are_told_to_use_nothing_else(kind: str) -> None:
     name = "strict-transport-security"
-    (plain, *_) = ask(middleware.SecurityHeaders(inner), [("host", "localhost")], kind=kind)
-    (secure, *_) = ask(
-        middleware.SecurityHeaders(inner), [("host", "x.org"), ("x-forwarded-proto", "https")], kind=kind
-    )
+    plain = ask(middleware.SecurityHeaders(inner), [("host", "localhost")], kind=kind)
+    secure = ask(middleware.SecurityHeaders(inner), [("host", "x"), ("x-forwarded-proto", "https")], kind=kind)
     assert name not in headers_of(plain) and headers_of(secure)[name] == middleware.HTTPS_ONLY
 
 
@@ -227,10 +222,6 @@ def test_an_internal_error_has_the_security_headers() -> None:
     assert response.status_code == 500
     assert {name: response.headers[name] for name in middleware.SECURITY_HEADERS} == middleware.SECURITY_HEADERS
     assert b"secret" not in response.body
-
-
-async def long_file(scope: Scope, receive: Receive, send: Send) -> None:
-    await PlainTextResponse("letters " * 500)(scope, receive, send)
 
 
 @pytest.mark.parametrize(
@@ -244,9 +235,10 @@ async def long_file(scope: Scope, receive: Receive, send: Send) -> None:
     ],
 )
 def test_files_are_compressed_and_data_are_not(path: str, accepted: str, compressed: bool) -> None:
+    long_file = PlainTextResponse("letters " * 500)
     sent = ask(middleware.Compression(long_file), [("accept-encoding", accepted)], path=path)
     raw = b"".join(message.get("body", b"") for message in sent)
-    assert (headers_of(sent[0]).get("content-encoding") == "gzip") is compressed
+    assert (headers_of(sent).get("content-encoding") == "gzip") is compressed
     assert (gzip.decompress(raw) if compressed else raw) == b"letters " * 500
     assert compressed is (len(raw) < 1_000)
 
