@@ -1,5 +1,3 @@
-"""Models in files: they come back as they were, damage is told, and compact tables stay close."""
-
 import hashlib
 import json
 import unicodedata
@@ -28,8 +26,7 @@ from themescope.core.types import SILENT, Corpus, Sentence, Split, split_of_titl
 
 @pytest.fixture
 def folder(tmp_path):
-    model = REGISTRY.build("tfidf", {}, seed=1)
-    model.fit(Corpus(), SILENT)
+    model = REGISTRY.build("tfidf", {}, seed=1).fit(Corpus())
     save_model(model, "tfidf", tmp_path / "model", {"train_titles": title_digests(["Adelaide", "São Paulo"])})
     return tmp_path / "model"
 
@@ -50,21 +47,15 @@ def test_the_record_lists_the_training_articles_and_its_changes_are_noticed(fold
     with pytest.raises(ArtifactError, match=r"model\.json has changed since it was saved"):
         load_model(folder)
     shaped = folder / "embedder.json"
-    for text in (
-        '{"config": "x", "seed": 0}',
-        '{"config": {}, "seed": 1e999}',
-        '{"config": ' + "[" * 50_000 + "]" * 50_000 + "}",
-    ):
+    deep = "[" * 50_000 + "]" * 50_000
+    for text in ('{"config": "x", "seed": 0}', '{"config": {}, "seed": 1e999}', f'{{"config": {deep}}}'):
         shaped.write_text(text, encoding="utf-8")
         edit(folder, files={})
         with pytest.raises(ArtifactError, match="damaged"):
             load_model(folder)
 
 
-TITLE = "São Tomé (island)"
-SPELLINGS = [
-    form.replace(" ", space) for form in (unicodedata.normalize(n, TITLE) for n in ("NFC", "NFD")) for space in " _"
-]
+SPELLINGS = [unicodedata.normalize(form, f"São{space}Tomé{space}(island)") for form in ("NFC", "NFD") for space in " _"]
 
 
 @pytest.mark.parametrize("learned", SPELLINGS, ids=ascii)
@@ -117,7 +108,6 @@ def test_what_is_no_saved_model_is_told(folder, tmp_path):
 
 
 SENTENCES = [Sentence(text) for text in ("The river runs to the sea.", "Taxes rose by 3 %.", "Unheardof wordings.", "")]
-MOST_BYTES = 35_000_000
 
 
 def size(folder: Path) -> int:
@@ -130,7 +120,6 @@ def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The same model, saved exactly and compactly."""
     model = REGISTRY.build("mean-vectors", {"vocabulary_limit": 3_000}, seed=0).fit(Corpus(), SILENT)
     home = tmp_path_factory.mktemp("models")
     save_model(model, "mean-vectors", home / "exact", {})
@@ -143,9 +132,8 @@ def test_a_compact_model_is_smaller_and_has_nearly_the_same_vectors(folders: tup
     assert cosines(exact[:3], small[:3]).min() > 0.995 and not small[3].any()
     assert size(folders[1]) < 0.6 * size(folders[0])
     config = TripletNetConfig(hidden=8, attention=4, epochs=1, vocabulary_limit=500, threads=1)
-    net = TripletNet(config, 0).fit(
-        Corpus(triplets={split: theme_triplets(4) for split in (Split.TRAIN, Split.VALIDATION)}), SILENT
-    )
+    corpus = Corpus(triplets=dict.fromkeys((Split.TRAIN, Split.VALIDATION), theme_triplets(4)))
+    net = TripletNet(config, 0).fit(corpus, SILENT)
     save_model(net, "triplets-sen", tmp_path, {}, small=True)
     loaded, _ = load_model(tmp_path)
     assert cosines(np.asarray(net.embed(SENTENCES[:2])), np.asarray(loaded.embed(SENTENCES[:2]))).min() > 0.99
@@ -161,5 +149,5 @@ def test_damage_of_a_compact_file_is_told(folders: tuple[Path, Path], tmp_path: 
 
 
 def test_all_pretrained_models_take_little_space() -> None:
-    assert sum(size(folder) for folder in pretrained_folders().values()) <= MOST_BYTES
+    assert sum(size(folder) for folder in pretrained_folders().values()) <= 35_000_000
     assert size(pretrained_folders()["triplets-sen-titles-wikipedia"]) <= 10_000_000

@@ -1,5 +1,3 @@
-"""Number format of matrix products, random numbers from their seed, and vectors whatever the number of threads."""
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -114,9 +112,8 @@ def test_a_thread_that_the_system_refuses_is_an_error_and_no_wait(monkeypatch: p
 def test_bfloat16_is_chosen_only_where_the_hardware_computes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     cpu = torch.device("cpu")
     monkeypatch.setattr(networks, "native_bf16", lambda _: True)
-    assert [pick_precision(wanted, cpu) for wanted in ("auto", "bf16", "fp32")] == [
-        torch.bfloat16, torch.bfloat16, torch.float32,
-    ]  # fmt: skip
+    chosen = [pick_precision(wanted, cpu) for wanted in ("auto", "bf16", "fp32")]
+    assert chosen == [torch.bfloat16, torch.bfloat16, torch.float32]
     monkeypatch.setattr(networks, "native_bf16", lambda _: False)
     assert [pick_precision(wanted, cpu) for wanted in ("auto", "fp32")] == [torch.float32, torch.float32]
     with pytest.raises(ConfigError, match="Choose precision auto or fp32"):

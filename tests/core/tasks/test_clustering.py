@@ -43,8 +43,7 @@ def test_processes_give_the_same_labels() -> None:
     one = cluster_items(source, "kmeans", None, 5, None, SILENT)
     with LocalExecutor(LocalConfig(2)) as executor:
         two = cluster_items(iter(source), "kmeans", None, 5, executor, SILENT, total=20)
-    for a, b in zip(one, two, strict=True):
-        np.testing.assert_array_equal(a, b)
+    np.testing.assert_equal(one, two)
 
 
 def test_random_labels_need_no_vectors_and_sparse_ones_give_the_same() -> None:
@@ -54,8 +53,7 @@ def test_random_labels_need_no_vectors_and_sparse_ones_give_the_same() -> None:
     source = items()
     dense = cluster_items(source, "kmeans", None, 0, None, SILENT)
     csr = cluster_items([(t, sparse.csr_array(x)) for t, x in source], "kmeans", None, 0, None, SILENT)
-    for a, b in zip(dense, csr, strict=True):
-        np.testing.assert_array_equal(a, b)
+    np.testing.assert_equal(dense, csr)
 
 
 def test_progress_and_cancel() -> None:
@@ -157,9 +155,8 @@ def test_themes_that_were_found_are_not_much_surer_of_new_sentences_than_right()
     found, truth = themes.predict([texts[row] for row in new]), np.array(page)
     most = np.array([np.bincount(truth[old][themes.labels == theme]).argmax() for theme in range(len(pages))])
     right = (most[found.labels] == truth[new]).mean()
-    as_if_given = ThemeCentres(themes.vectors, themes.different_labels).assign(
-        themes.encoder.encode([texts[row] for row in new])  # type: ignore[union-attr]
-    )
+    vectors = themes.encoder.encode([texts[row] for row in new])  # type: ignore[union-attr]
+    as_if_given = ThemeCentres(themes.vectors, themes.different_labels).assign(vectors)
     before, now = as_if_given.probability.mean() - right, found.probability.mean() - right
     assert right > 0.2 and before > 0.2 and abs(now) < before / 2, (right, before, now)
 

@@ -1,5 +1,3 @@
-"""LexRank: a hand-computed example, networkx's definition of the walk on small graphs, ties and zeros."""
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -43,9 +43,7 @@ def pairs():
 
 def model(method="mean-vectors"):
     settings = {"vocabulary_limit": 3_000} if method == "mean-vectors" else {}
-    built = REGISTRY.build(method, settings, seed=0)
-    built.fit(Corpus(), SILENT)
-    return built
+    return REGISTRY.build(method, settings, seed=0).fit(Corpus())
 
 
 def test_targets_of_the_oracle():
@@ -90,10 +88,9 @@ def test_intervals_are_those_of_plain_resampling():
         assert found[name].low == pytest.approx(low, abs=0.04)
         assert found[name].high == pytest.approx(high, abs=0.04)
         assert found[name].low < found[name].value < found[name].high and found[name].n == 80
-    with pytest.raises(DataError, match="finite"):
-        agreement_with_scores([1.0, np.nan], [1.0, 2.0], np.array([1.0, 2.0]), 0)
-    with pytest.raises(DataError, match="differ in number"):
-        agreement_with_scores([1.0], [1.0, 2.0], np.array([1.0, 2.0]), 0)
+    for wrong, said in (([1.0, np.nan], "finite"), ([1.0], "differ in number")):
+        with pytest.raises(DataError, match=said):
+            agreement_with_scores(wrong, [1.0, 2.0], np.array([1.0, 2.0]), 0)
 
 
 @pytest.mark.parametrize("method", ["mean-vectors", "tfidf"])
@@ -110,8 +107,9 @@ def test_the_regressor_learns_what_the_cosine_shows(method, pairs):
 
 def test_every_sentence_is_a_document_of_its_own(pairs):
     """Tf-idf within the article must not see the captions beside a caption."""
-    turned = SickPairs(pairs.train, pairs.trial, PairSet(*(x[::-1] for x in (pairs.test.first, pairs.test.second)),
-                                                         pairs.test.scores[::-1]))  # fmt: skip
+    test = pairs.test
+    backwards = PairSet(test.first[::-1], test.second[::-1], test.scores[::-1])
+    turned = SickPairs(pairs.train, pairs.trial, backwards)
     one, other = (evaluate_sick(model("tfidf"), p, regressor=False, seed=0, report=SILENT) for p in (pairs, turned))
     assert one["pearson"].value == pytest.approx(other["pearson"].value, abs=1e-9)
 
@@ -119,8 +117,8 @@ def test_every_sentence_is_a_document_of_its_own(pairs):
 def test_predicted_relatedness_orders_triplets(pairs):
     net = model()
     order = RelatednessOrder(net, fit_relatedness(net, pairs, seed=0, report=SILENT))
-    texts = TripletTexts(["river city team cup"] * 2, ["river city team king"] * 2, ["sea port council hall"] * 2,
-                         np.array([0, 1]))  # fmt: skip
+    said = "river city team cup", "river city team king", "sea port council hall"
+    texts = TripletTexts(*([text] * 2 for text in said), np.array([0, 1]))
     found = triplet_accuracy(order, texts, SILENT)
     assert found.estimate.value == 1.0 and (np.abs(found.margins) <= 4).all()
 
@@ -163,12 +161,11 @@ def test_damage_is_reported_with_its_line(tmp_path, text, said):
 
 
 def test_the_real_files_give_the_noted_figures(shared_data):
-    """The sanity figures that came with the vectors: .644 / .549 over all test pairs; a fifth is not in this file."""
+    # The sanity figures that came with the vectors; a fifth of the test pairs is not in this file.
     pairs = read_sick(shared_data / "sick")
     assert [len(part) for part in pairs.sets()[:2]] == [4_500, 500]
     source = str(shared_data / "vectors" / "glove.840B.300d.sick.safetensors")
-    net = REGISTRY.build("mean-vectors", {"word_vectors": source, "storage": "fp32"}, seed=0)
-    net.fit(Corpus(), SILENT)
+    net = REGISTRY.build("mean-vectors", {"word_vectors": source, "storage": "fp32"}, seed=0).fit(Corpus())
     found = evaluate_sick(net, pairs, regressor=False, seed=0, report=SILENT)
     assert found["pearson"].value == pytest.approx(0.644, abs=0.01)
     assert found["spearman"].value == pytest.approx(0.549, abs=0.01)

@@ -7,10 +7,8 @@ from themescope.core.tasks.scb import PUBLISHED, ScbRules, build_scb
 from themescope.core.triplets.rules import ArticleSentences, positioned
 from themescope.core.types import Article, Paragraph, Section, Split
 
-EVERY = tuple(Split)
 
-
-def build(articles: list[ArticleSentences], splits: tuple[Split, ...] = EVERY, seed: int = 0, **settings: object):
+def build(articles: list[ArticleSentences], splits: tuple[Split, ...] = (*Split,), seed: int = 0, **settings: object):
     return build_scb(articles, ScbRules(**settings), seed, splits)
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import metrics
+from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
 from tests.core.reports import Watched
@@ -46,16 +47,13 @@ def test_intervals_resample_documents():
     x, y = blobs(spread=3.0)
     scores = classify(x[:120], y[:120], x[120:], y[120:])
     alone = scores_with_intervals(y[120:], scores, np.arange(120))
-    pairs = scores_with_intervals(np.repeat(y[120:], 2), doubled(scores), np.repeat(np.arange(120), 2))
+    doubled = replace(scores, predicted=np.repeat(scores.predicted, 2), correct=np.repeat(scores.correct, 2))
+    pairs = scores_with_intervals(np.repeat(y[120:], 2), doubled, np.repeat(np.arange(120), 2))
     assert list(alone) == list(SCORES) and alone == pairs
     for name, estimate in alone.items():
         assert estimate.low < estimate.value < estimate.high and estimate.n == 120, name
     expected = bootstrap_mean(scores.correct, n_resamples=2_000)
     assert alone["accuracy"].low == pytest.approx(expected.low, abs=0.02)
-
-
-def doubled(scores):
-    return replace(scores, predicted=np.repeat(scores.predicted, 2), correct=np.repeat(scores.correct, 2))
 
 
 @pytest.mark.parametrize("scaling", ["raw", "unit", "standard"])
@@ -80,12 +78,9 @@ def test_one_against_the_rest_is_the_optimum_of_each_problem():
 
 def test_c_is_tuned_on_validation():
     x, y = blobs(spread=4.0)
-    settings = MaxEntSettings(scaling="standard")
-    found = tuned(x[:80], y[:80], x[80:160], y[80:160], settings, (0.001, 1.0, 100.0))
-    score = {
-        c: classify(x[:80], y[:80], x[80:160], y[80:160], MaxEntSettings(c=c, scaling="standard")).weighted_f1
-        for c in (0.001, 1.0, 100.0)
-    }
+    settings, parts = MaxEntSettings(scaling="standard"), (x[:80], y[:80], x[80:160], y[80:160])
+    found = tuned(*parts, settings, (0.001, 1.0, 100.0))
+    score = {c: classify(*parts, replace(settings, c=c)).weighted_f1 for c in (0.001, 1.0, 100.0)}
     assert score[found.c] == max(score.values()) and found.scaling == "standard"
 
 
@@ -118,8 +113,6 @@ def test_clusters_have_the_scores_of_scikit_learn_and_separate_topics_are_found(
     assert cluster_topics(sparse.csr_array(x), y, 4, seed=0, unit=True).ami_max == pytest.approx(1.0)
     x, y = blobs(spread=3.0)
     found = cluster_topics(x, y, 8, seed=3)
-    from sklearn.cluster import KMeans
-
     labels = KMeans(8, n_init=10, random_state=3).fit_predict(x)
     assert found.v == pytest.approx(metrics.v_measure_score(y, labels))
     assert found.ami_max == pytest.approx(metrics.adjusted_mutual_info_score(y, labels, average_method="max"))

@@ -5,7 +5,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from themescope.core.errors import DataError
 from themescope.core.models import REGISTRY
 from themescope.core.text.word_vectors import load_word_vectors
-from themescope.core.types import SILENT, Corpus, Sentence
+from themescope.core.types import Corpus, Sentence
 
 ARTICLES = [
     ["The river floods the plain", "A river runs to the sea", "The king ruled the plain and the king died"],
@@ -18,9 +18,7 @@ def article_sentences():
 
 
 def fitted(method, settings, corpus=None):
-    model = REGISTRY.build(method, settings, seed=1)
-    model.fit(corpus or Corpus(), SILENT)
-    return model
+    return REGISTRY.build(method, settings, seed=1).fit(corpus or Corpus())
 
 
 def cosines(x):

@@ -118,25 +118,16 @@ def test_noise_and_subsampling_follow_the_published_formulas():
     assert thresholds[2] == 1 << 32 and thresholds[0] < thresholds[1] < 1 << 32
 
 
-TEXTS = ["The cat sat here.", "Too short!", "", "Cats, cats: the cat!", "One more of the cats"]
-
-
-def sentences():
-    return [Sentence(text, id=10 + i, article_id=i // 3, position=i % 3) for i, text in enumerate(TEXTS)]
-
-
-def words_of(text, i):
-    return [text.vocabulary.words[w] for w in text.ids[text.starts[i] : text.starts[i + 1]]]
-
-
 def test_short_sentences_are_left_out_and_rare_words_can_be():
-    text = encode_text(sentences())
+    texts = ["The cat sat here.", "Too short!", "", "Cats, cats: the cat!", "One more of the cats"]
+    sentences = [Sentence(text, id=10 + i, article_id=i // 3, position=i % 3) for i, text in enumerate(texts)]
+    text = encode_text(sentences)
     assert text.rows.tolist() == [0, 3, 4] and text.words == 13
     assert text.articles.tolist() == [0, 1, 1] and text.positions.tolist() == [0, 0, 1]
-    assert words_of(text, 1) == ["cat", "cat", "the", "cat"]
+    assert [text.vocabulary.words[w] for w in text.ids[slice(*text.starts[1:3])]] == ["cat", "cat", "the", "cat"]
     assert text.vocabulary.words[0] == "cat" and text.vocabulary.counts[0] == 5
     assert text.vocabulary.counts.sum() == text.words
     assert text.vocabulary.rows("cats and THE dog") == [0, text.vocabulary.row_of["the"]]
-    text = encode_text(sentences(), min_count=2)
+    text = encode_text(sentences, min_count=2)
     assert set(text.vocabulary.words) == {"cat", "the"}
     assert text.rows.tolist() == [3]

@@ -119,13 +119,8 @@ def test_a_teacher_is_one_dense_model_that_reads_only_as_many_articles_as_allowe
     assert not taught.knows(batch) and taught.knows(sampling.Batch(np.arange(len(known)), unread, unread))
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
+def test_an_interrupted_embedding_continues_with_the_vectors_of_the_same_teacher_only(tmp_path, monkeypatch):
     monkeypatch.setattr(training, "_BLOCK", 20)
-
-
-@pytest.mark.usefixtures("small_blocks")
-def test_an_interrupted_embedding_continues_with_the_vectors_of_the_same_teacher_only(tmp_path):
     first, second = Model(), Model()
     with pytest.raises(Cancelled):
         teacher(first, report=Watched(tmp_path, 3))

@@ -1,5 +1,3 @@
-"""The training loop of the contrastive methods, with a linear map as network."""
-
 import dataclasses
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""A learned metric is symmetric and positive definite, and the identity where nothing was learned."""
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,13 +15,8 @@ def vectors(n: int, seed: int = 0) -> np.ndarray:
     return unit_length(np.random.default_rng(seed).normal(size=(n, DIM)).astype(np.float32))
 
 
-def all_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
-    first, second = np.triu_indices(n, 1)
-    return first, second
-
-
 def learned(x: np.ndarray, labels: np.ndarray, **settings: float) -> Directions:
-    first, second = all_pairs(len(x))
+    first, second = np.triu_indices(len(x), 1)
     return learn_directions(x, first, second, labels[first] == labels[second], LinearMetricConfig(**settings))
 
 
@@ -63,7 +56,7 @@ def test_the_map_is_the_root_of_the_metric_and_leaves_other_directions_alone() -
 def test_it_brings_sentences_of_a_cluster_closer_and_does_not_depend_on_the_order_of_pairs() -> None:
     x, labels = vectors(12), np.arange(12) % 3
     found = learned(x, labels)
-    first, second = all_pairs(12)
+    first, second = np.triu_indices(12, 1)
     together = labels[first] == labels[second]
 
     def gap(y: np.ndarray) -> float:

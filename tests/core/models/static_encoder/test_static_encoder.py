@@ -2,6 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -108,8 +109,6 @@ def test_the_vectors_of_words_are_trained_as_asked(train_vectors):
 
 
 def test_the_network_leaves_out_words_in_training_only():
-    import torch
-
     _, words = numbered(["abcdefgh", "", "aa"])
     table = static.WordTable(np.eye(8, dtype=np.float32), np.full(8, 0.5, np.float32), 8, 0.5, train_vectors=True)
     ids, starts = static.bags(words, np.array([2, 1, 0]))

@@ -26,7 +26,6 @@ CONFIG = ThematicEncoderConfig(
 
 @pytest.fixture
 def installed(encoder, monkeypatch):
-    """The tiny encoder as the installed one."""
     monkeypatch.setattr(module, "installed_encoder", lambda feature: encoder)
     return encoder
 

@@ -48,23 +48,19 @@ def words():
 def packed(net):
     """The bidirectional LSTM of torch with the weights of ``net``."""
     lstm = nn.LSTM(6, 5, batch_first=True, bidirectional=True)
-    weights = {
-        name: net.onward.get_parameter(name) for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-    }
-    weights |= {f"{name}_reverse": net.backward_.get_parameter(name) for name in list(weights)}
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    weights = {name: net.onward.get_parameter(name) for name in names}
+    weights |= {f"{name}_reverse": net.backward_.get_parameter(name) for name in names}
     lstm.load_state_dict({name: p.detach().clone() for name, p in weights.items()})
     return lstm
-
-
-def packed_states(lstm, words):
-    sequence = nn.utils.rnn.pack_padded_sequence(words, LENGTHS, batch_first=True, enforce_sorted=False)
-    return nn.utils.rnn.pad_packed_sequence(lstm(sequence)[0], batch_first=True)[0]
 
 
 def test_states_and_gradients_equal_packed(net, words):
     lstm = packed(net)
     real = (torch.arange(9) < LENGTHS[:, None]).unsqueeze(2)
-    ours, theirs = net.states(words, LENGTHS) * real, packed_states(lstm, words)
+    sequence = nn.utils.rnn.pack_padded_sequence(words, LENGTHS, batch_first=True, enforce_sorted=False)
+    theirs = nn.utils.rnn.pad_packed_sequence(lstm(sequence)[0], batch_first=True)[0]
+    ours = net.states(words, LENGTHS) * real
     assert torch.allclose(ours, theirs, atol=1e-5)
     ours.square().sum().backward()
     theirs.square().sum().backward()
@@ -108,16 +104,13 @@ def tokens_of(lengths: list[int]) -> TokenIds:
     return TokenIds(ids, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), table)
 
 
-def by_network(tokens: TokenIds) -> np.ndarray:
-    ids, lengths = tokens.padded(np.arange(len(tokens)))
-    with torch.inference_mode():
-        return NET(torch.from_numpy(tokens.table[ids]), torch.from_numpy(lengths)).numpy()
-
-
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12))
 def test_equal_to_the_network(lengths: list[int]) -> None:
     tokens = tokens_of(lengths)
-    assert np.abs(Inference(NET).encode(tokens, lambda: None) - by_network(tokens)).max() < 2e-6
+    ids, counts = tokens.padded(np.arange(len(tokens)))
+    with torch.inference_mode():
+        expected = NET(torch.from_numpy(tokens.table[ids]), torch.from_numpy(counts)).numpy()
+    assert np.abs(Inference(NET).encode(tokens, lambda: None) - expected).max() < 2e-6
 
 
 def test_batches_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,15 +158,10 @@ def test_an_epoch_can_be_a_sample_and_a_limit_keeps_whole_articles():
 
 
 def test_by_article_shares_sentences():
-    sentences = [[f"article{a} sentence{i}" for i in range(40)] for a in range(6)]
-    texts = TripletTexts([], [], [], np.repeat(np.arange(6), 38 * 4))
-    for article in sentences:
-        for i in range(38):
-            for _ in range(4):
-                texts.pivots.append(article[i])
-                texts.positives.append(article[i + 1])
-                texts.negatives.append(article[i + 2])
-    data = triplet_data(texts, NO_WORDS)
+    def texts(shift):
+        return [f"article{a} sentence{i + shift}" for a in range(6) for i in range(38) for _ in range(4)]
+
+    data = triplet_data(TripletTexts(texts(0), texts(1), texts(2), np.repeat(np.arange(6), 38 * 4)), NO_WORDS)
     assert len(data.tokens) == 240
 
     def distinct(batching):

@@ -1,5 +1,3 @@
-"""The training of triplet networks on a tiny language: learning, exact resume, what is taken from another model."""
-
 from functools import cache
 
 import numpy as np
@@ -40,7 +38,6 @@ def same(a, b):
 
 @cache
 def undisturbed(**settings):
-    """A training without interruption, which several tests compare with."""
     return train(config(**settings), 5, *few(), SILENT)
 
 

@@ -1,5 +1,3 @@
-"""Documents with summaries: JSON lines and folders, extracts, baselines, scores beside the reference figures."""
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -44,10 +42,8 @@ class TestDocuments:
             (tmp_path / name).write_text(text, encoding="utf-8")
         one, two = read_summary_documents(tmp_path)
         assert one == SummaryDocument("FT1", "FT1", ("One is.", "Two are."), ("One.", "Two."))
-        assert two.sentences == ("Three were.", "Four were.", "Five.") and two.references == (
-            "Three and four.",
-            "Five.",
-        )
+        assert two.sentences == ("Three were.", "Four were.", "Five.")
+        assert two.references == ("Three and four.", "Five.")
         (tmp_path / "references" / "lost.txt").write_text("Who?", encoding="utf-8")
         with pytest.raises(ReadError, match=r"lost\.txt: this summary belongs to no document"):
             read_summary_documents(tmp_path)
@@ -85,10 +81,8 @@ class TestRankers:
 
     def test_baselines(self):
         assert ranked(scores_of("lead")).tolist() == [0, 1, 2, 3]
-        orders = {tuple(ranked(scores_of("random", seed=seed))) for seed in range(20)}
-        assert len(orders) > 5 and tuple(ranked(scores_of("random", seed=3))) == tuple(
-            ranked(scores_of("random", seed=3))
-        )
+        orders = [tuple(ranked(scores_of("random", seed=seed))) for seed in (*range(20), 3)]
+        assert len({*orders}) > 5 and orders[3] == orders[-1]
 
     def test_the_odd_sentence_is_least_central(self):
         texts = ["Wheat prices rose.", "Prices of wheat rose again.", "Bees fly.", "Rain fell.", "It is cold."]

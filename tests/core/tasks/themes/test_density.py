@@ -1,5 +1,3 @@
-"""Groups of a list by density: found where they are clear, and the order of the rows has no influence."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Themes: planted ones are found, named and ordered; curves keep their bounds whatever the vectors."""
-
 from dataclasses import replace
 
 import numpy as np

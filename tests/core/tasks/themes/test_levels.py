@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import themescope
-from themescope.core.clustering.inputs import PairCalibration
+from tests.core.tasks.themes.test_find import EXACT
 from themescope.core.errors import ConfigError
 from themescope.core.metrics.partition import UNASSIGNED, same_clusters
 from themescope.core.tasks.density import Curves
@@ -15,7 +15,6 @@ from themescope.core.tasks.themes import FEWEST, FoundThemes, Theme, ThemesConfi
 from themescope.core.themes import Themes
 from themescope.core.types import SILENT
 
-EXACT = PairCalibration(count_intercept=0.0, count_slope=1.0)
 SUBJECTS = {"water": ("river", "lake"), "arts": ("opera", "poem"), "money": ("tax", "price")}
 
 

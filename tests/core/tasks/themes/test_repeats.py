@@ -1,5 +1,3 @@
-"""Themes of lists with repeated texts: copies and the order of rows change nothing but sizes."""
-
 from dataclasses import replace
 
 import numpy as np
@@ -69,10 +67,8 @@ def test_repeats_and_order_change_nothing_with_any_clusterer(clusterer: str) -> 
 def test_texts_keep_their_themes_where_half_of_the_rows_repeat_some_of_them(seed: int) -> None:
     """A text that lies apart, though not farther than others, is no answer that fits nothing when it is repeated."""
     x, _ = planted_groups((40, 35, 30, 25), noise=1.1, seed=seed)
-    texts, random = (
-        [f"Answer {chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(len(x))],
-        np.random.default_rng(seed),
-    )
+    texts = [f"Answer {chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(len(x))]
+    random = np.random.default_rng(seed)
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
     cosines = unit @ unit.T
     np.fill_diagonal(cosines, -1)
