@@ -16,22 +16,18 @@ WORDS = {
 }
 
 
-def write_messages(path: Path, count: int = 40) -> Path:
-    rng, lines = random.Random(0), []
-    for number in range(count):
+@pytest.fixture
+def news(sqlite_store: Store, tmp_path: Path) -> Store:
+    """A store with the corpus "N" of 40 messages about two topics and the model "M"."""
+    rng, lines, path = random.Random(0), [], tmp_path / "n.jsonl"
+    for number in range(40):
         group = list(WORDS)[number % 2]
         body = " ".join(f"The {' '.join(rng.sample(WORDS[group], 3))} number {i} is here." for i in range(6))
         text = f"From: a@x.org\nSubject: Note {number}\n\n{body}\n"
         split = "test" if number % 4 == 3 or number % 4 == 2 else "train"
         lines.append(json.dumps({"id": f"{group}/{number}", "group": group, "split": split, "text": text}))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def news(sqlite_store: Store, tmp_path: Path) -> Store:
-    """A store with the corpus "N" of two topics and the model "M"."""
-    do(sqlite_store, "import-corpus", files=[str(write_messages(tmp_path / "n.jsonl"))], corpus="N")
+    do(sqlite_store, "import-corpus", files=[str(path)], corpus="N")
     do(sqlite_store, "train", method="tfidf", name="M")
     return sqlite_store
 
@@ -120,13 +116,11 @@ def test_a_folder_of_documents(sqlite_store: Store, tmp_path: Path) -> None:
     for name, text in {"documents/d1.txt": " ".join(TOWN), "references/d1.A.txt": TOWN[0]}.items():
         (tmp_path / "duc" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "duc" / name).write_text(text, encoding="utf-8")
-    made = do(sqlite_store, "evaluate-summaries", documents=str(tmp_path / "duc"), summarizer="lead", words=8)
+    args = {"documents": str(tmp_path / "duc"), "summarizer": "lead", "words": 8}
+    made = do(sqlite_store, "evaluate-summaries", **args)
     assert made["scores"]["ROUGE-1 recall"]["value"] == 1.0 and made["documents"] == "duc"
     (tmp_path / "duc" / "references" / "d1.A.txt").write_text("Bees fly.", encoding="utf-8")
-    assert (
-        do(sqlite_store, "evaluate-summaries", documents=str(tmp_path / "duc"), summarizer="lead", words=8)["cached"]
-        is False
-    )
+    assert do(sqlite_store, "evaluate-summaries", **args)["cached"] is False
 
 
 def test_what_cannot_be_summarised_is_said(sqlite_store: Store, documents: str, tmp_path: Path) -> None:

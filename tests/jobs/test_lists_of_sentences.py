@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tests.homes import CopyHome, MakeHome
+from tests.homes import MakeHome
 from tests.jobs.test_cli import call_json
 from tests.jobs.test_kinds import do
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
@@ -43,14 +43,8 @@ def home(make_home: MakeHome, claims: Path) -> Path:
     return make_home(fill)
 
 
-@pytest.fixture
-def listed(copy_home: CopyHome, home: Path) -> Store:
-    """A store with the list "L" and the model "M"."""
-    return copy_home(home)
-
-
-def test_a_list_becomes_a_corpus(listed: Store) -> None:
-    with listed.reading() as r:
+def test_a_list_becomes_a_corpus(filled: Store) -> None:
+    with filled.reading() as r:
         record = r.corpora.by_name("L")
         (article,) = r.corpora.articles(record.id)
         sections, sentences = r.corpora.sections(article.id), r.corpora.sentences(article.id)
@@ -59,12 +53,12 @@ def test_a_list_becomes_a_corpus(listed: Store) -> None:
     assert record.report["settings"]["section"] == "motion" and article.title == "L"
 
 
-def test_themes_are_found_once_and_go_with_their_corpus(listed: Store) -> None:
-    first = do(listed, "find-themes", corpus="L", model="M")
-    again = do(listed, "find-themes", corpus="L", model="M")
+def test_themes_are_found_once_and_go_with_their_corpus(filled: Store) -> None:
+    first = do(filled, "find-themes", corpus="L", model="M")
+    again = do(filled, "find-themes", corpus="L", model="M")
     assert (first["cached"], again["cached"], again["run_id"]) == (False, True, first["run_id"])
     assert first["k"] == 3 and [t["size"] for t in first["themes"]] == [12, 12, 12]
-    with listed.reading() as r:
+    with filled.reading() as r:
         run = r.runs.get(first["run_id"])
         (labels,) = r.runs.labels(run.id).values()
         ids, margins = r.runs.margins(run.id, Split.TEST)
@@ -74,12 +68,12 @@ def test_themes_are_found_once_and_go_with_their_corpus(listed: Store) -> None:
     assert margins.min() > 0
     central = run.config["themes"][0]["central"]
     assert {labels[ids.tolist().index(i)] for i in central} == {0}
-    with listed.writing() as w:
+    with filled.writing() as w:
         w.corpora.delete(w.corpora.by_name("L").id)
         assert w.runs.labels(run.id) == {}
 
 
-def test_levels_are_results_with_the_names_that_people_gave(listed: Store, tmp_path: Path) -> None:
+def test_levels_are_results_with_the_names_that_people_gave(filled: Store, tmp_path: Path) -> None:
     ends = ("castle and garden", "children and school")
     said = [
         f"{text.format(end)} {letter}"
@@ -88,9 +82,9 @@ def test_levels_are_results_with_the_names_that_people_gave(listed: Store, tmp_p
         for letter in "bcdfgh"[:number]
     ]
     (tmp_path / "words.csv").write_text("\n".join(["text", *said]), encoding="utf-8")
-    do(listed, "import-list", file=str(tmp_path / "words.csv"), corpus="W", column="text")
-    result = do(listed, "find-themes", corpus="W", model="M", settings={"k": 3})
-    with listed.writing() as w:
+    do(filled, "import-list", file=str(tmp_path / "words.csv"), corpus="W", column="text")
+    result = do(filled, "find-themes", corpus="W", model="M", settings={"k": 3})
+    with filled.writing() as w:
         (run,) = w.runs.themes()
         levels = w.runs.levels(run)
         assert result["levels"] == [len(level.config["themes"]) for level in levels] and result["levels"][-1] > 3
@@ -107,33 +101,33 @@ def test_levels_are_results_with_the_names_that_people_gave(listed: Store, tmp_p
     )
 
 
-def test_the_order_counts_in_a_text_and_not_in_a_list(listed: Store, tmp_path: Path) -> None:
+def test_the_order_counts_in_a_text_and_not_in_a_list(filled: Store, tmp_path: Path) -> None:
     """The same sentences, by theme one after the other: as the paragraphs of a text, and as the rows of a table."""
     said = [text.format(1900 + i) for text in THEMES.values() for i in range(12)]
     text, table = tmp_path / "text.txt", tmp_path / "rows.csv"
     text.write_text("\n\n".join(" ".join(said[i : i + 4]) for i in range(0, len(said), 4)), encoding="utf-8")
     table.write_text("\n".join(["text", *(f'"{one}"' for one in said)]), encoding="utf-8")
     for file, order in ((text, 0.4), (table, 0.0)):
-        do(listed, "import-corpus", files=[str(file)], corpus=file.stem, language="en")
-        with listed.reading() as r:
+        do(filled, "import-corpus", files=[str(file)], corpus=file.stem, language="en")
+        with filled.reading() as r:
             corpus = r.corpora.by_name(file.stem)
             (article,) = r.corpora.articles(corpus.id)
         args = {"corpus": corpus.name, "model": "M", "article": article.id}
-        found = do(listed, "find-themes", **args)
-        with listed.reading() as r:
+        found = do(filled, "find-themes", **args)
+        with filled.reading() as r:
             assert r.runs.get(found["run_id"]).config["settings"]["order"] == order
-        again = do(listed, "find-themes", **args, settings={"order": 0.0})
+        again = do(filled, "find-themes", **args, settings={"order": 0.0})
         assert not again["cached"] and again["run_id"] != found["run_id"]
 
 
-def test_identical_sentences_share_a_theme(listed: Store, tmp_path: Path) -> None:
+def test_identical_sentences_share_a_theme(filled: Store, tmp_path: Path) -> None:
     texts = [f"The {noun} number {i} is here." for noun in ("cell", "tax") for i in range(8)]
     file = tmp_path / "answers.csv"
     file.write_text("\n".join(["text", *texts, *["Don't know", "don't know."] * 5]), encoding="utf-8")
-    do(listed, "import-list", file=str(file), corpus="Answers", column="text")
-    result = do(listed, "find-themes", corpus="Answers", model="M", settings={"k": 2})
+    do(filled, "import-list", file=str(file), corpus="Answers", column="text")
+    result = do(filled, "find-themes", corpus="Answers", model="M", settings={"k": 2})
     assert (result["sentences"], result["distinct"]) == (26, 17)
-    with listed.reading() as r:
+    with filled.reading() as r:
         run = r.runs.get(result["run_id"])
         (labels,) = r.runs.labels(run.id).values()
         ids, _ = r.runs.margins(run.id, Split.TEST)
@@ -141,23 +135,23 @@ def test_identical_sentences_share_a_theme(listed: Store, tmp_path: Path) -> Non
     assert len(set(labels[16:].tolist())) == 1 and np.unique(labels).tolist() == [0, 1]
 
 
-def test_mistakes_are_told(listed: Store, claims: Path, tmp_path: Path) -> None:
+def test_mistakes_are_told(filled: Store, claims: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="column called 'text'"):
-        do(listed, "import-list", file=str(claims), corpus="X", column="text")
+        do(filled, "import-list", file=str(claims), corpus="X", column="text")
     empty = tmp_path / "empty.csv"
     empty.write_text("a,b\n,x\n", encoding="utf-8")
     with pytest.raises(DataError, match="No article was found"):
-        do(listed, "import-list", file=str(empty), corpus="X", column="a")
+        do(filled, "import-list", file=str(empty), corpus="X", column="a")
     with pytest.raises(ConfigError, match="at least 2 themes"):
-        do(listed, "find-themes", corpus="L", model="M", settings={"k": 1})
-    with listed.reading() as r:
+        do(filled, "find-themes", corpus="L", model="M", settings={"k": 1})
+    with filled.reading() as r:
         assert [c.name for c in r.corpora.list(include_unready=True)] == ["L"]
 
 
 @pytest.mark.parametrize("ending", ["npy", "jsonl", "csv", "parquet"])
-def test_vectors_of_a_file(ending: str, claims: Path, listed: Store, tmp_path: Path) -> None:
-    with listed.reading() as r:
-        model = listed.artifacts.path(r.models.by_name("M").artifact)
+def test_vectors_of_a_file(ending: str, claims: Path, filled: Store, tmp_path: Path) -> None:
+    with filled.reading() as r:
+        model = filled.artifacts.path(r.models.by_name("M").artifact)
     out = tmp_path / f"vectors.{ending}"
     said = call_json("embed", claims, "--method", model, "--out", out)
     assert (said["sentences"], said["dim"]) == (36, 50)
