@@ -1,12 +1,10 @@
 """The Codebook page: what is written is stored, and nothing typed by a person is obeyed."""
 
-from typing import Any
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import HOSTILE, of_sections
-from tests.webapp.hands import Open, press
+from tests.webapp.hands import Open, field, press, words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of, versions
@@ -19,9 +17,7 @@ from themescope.webapp.features.codebook import CODES, FILES, GOLD, VERSIONS
 
 
 def words(at: AppTest) -> str:
-    kinds = (at.subheader, at.markdown, at.caption, at.text, at.info, at.warning, at.error, at.success)
-    shown = "\n".join(str(element.value) for kind in kinds for element in kind)
-    return shown + "\n" + "\n".join(element.proto.body for element in at.get("html"))
+    return "\n".join([words_of(at), *(element.proto.body for element in at.get("html"))])
 
 
 @pytest.fixture
@@ -36,12 +32,7 @@ def labelling(filled_store: Store) -> LabellingRecord:
 
 
 def entry(store: Store, record: LabellingRecord, code: int) -> CodebookEntry:
-    """What the store has about a code."""
     return entry_of(LabellingSession(store, record.id, "").partition, code)
-
-
-def field(at: AppTest, label: str) -> Any:
-    return next(one for one in (*at.text_area, *at.text_input) if one.label == label)
 
 
 def test_an_entry_is_written_undone_and_found(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
