@@ -181,7 +181,6 @@ class Tab:
         return json.loads(found["result"].get("value", "null")) if found["type"] == "success" else None
 
     def wait(self, expression: str) -> Any:
-        """The value of an expression, as soon as it is true."""
         return wait_for(lambda: self.value(expression))
 
     def drag(self, *points: tuple[float, float]) -> None:

@@ -129,7 +129,6 @@ class Reader:
         )
 
     def add_two(self, first: str, second: str, label: str) -> None:
-        """Add two entries to a list that takes new ones."""
         box = self.page.get_by_role("combobox", name=label, exact=True)
         for name in (first, second):
             at_rest(self.page)

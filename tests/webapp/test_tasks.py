@@ -53,7 +53,6 @@ def finish(store: Store, task: TaskRecord, person: str, moved: int, left: int = 
 
 
 def form(open_page: Open, corpus: str = "") -> AppTest:
-    """The form of a new task, with name and one person."""
     at = open_page("tasks", person="ada", view=tasks.NEW, **({"corpus": corpus} if corpus else {}))
     at.text_input(key="tasks_form_name").set_value("first task")
     return at.multiselect(key="tasks_form_people").set_value(["ada"]).run()
