@@ -100,7 +100,7 @@ def _named(
     rows = [*zip(read, labels.tolist(), shares, strict=True)]
     for tokens, label, share in rows:
         counts[label].update(dict.fromkeys({word.key for word in tokens if word.key}, share))
-        kinds.read([token.written for token in tokens], [token.key for token in tokens])
+        kinds.read([t.written for t in tokens], [t.key for t in tokens], [t.elided for t in tokens])
     everywhere = sum(counts, Counter())
     mean = everywhere.total() / max(k, 1)
     weights = [
@@ -408,12 +408,13 @@ class NameWord:
     """A word of a text, or a mark between words.
 
     ``key`` is the same for the forms of a word, and empty for what names leave out. ``spaced`` says whether a space is
-    written before it.
+    written before it, ``elided`` is what was joined to it by an apostrophe, as l in "l'eau".
     """
 
     written: str
     key: str = ""
     spaced: bool = True
+    elided: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,14 +499,15 @@ class WordReader:
             yield from self._word(piece[: clitic.start()], cased, turkish, spaced, first)
             yield NameWord(clitic.group(), spaced=False)
             return
+        elided = ""
         if "'" in piece and piece.lower() not in self.stop and not piece.lower().endswith("n't"):
             if turkish:
                 piece = piece.partition("'")[0]
             elif self.elides:
-                piece = piece.rpartition("'")[2]
+                elided, _, piece = piece.rpartition("'")
         small = (piece.translate(_SMALL) if turkish else piece).lower()
         keeps = not first or any(map(str.isupper, piece[1:]))
-        yield NameWord(piece if keeps else small, self._key(piece, small, cased), spaced)
+        yield NameWord(piece if keeps else small, self._key(piece, small, cased), spaced, elided.lower())
 
     def _key(self, piece: str, word: str, cased: bool) -> str:
         abbreviation = piece if cased and piece in _ABBREVIATIONS else ""

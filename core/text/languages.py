@@ -306,16 +306,16 @@ NAMING_WORDS = frozenset(_NEEDED.split())
 """Stop words of scikit-learn that may be parts of names."""
 _ARTICLES = {
     "en": "a an the this these those my your our their its his her no any some every each",
-    "fr": "le la les un une des du au aux ce cet cette ces son sa ses leur leurs mon ma mes notre nos votre",
+    "fr": "l le la les un une des du au aux ce cet cette ces son sa ses leur leurs mon ma mes notre nos votre",
     "es": "el la los las un una unos unas del al este esta estos estas su sus mi mis",
-    "it": "il lo la i gli le un una uno della dei del",
+    "it": "l il lo la i gli le un una uno della dei del",
     "pt": "o a os as um uma da do das dos",
     "nl": "de het een",
 }
 """Articles and the like, before which a verb ends and after which a noun begins, by language."""
 _PREPOSITIONS = {
     *("of", "for", "with", "from", "without", "about", "in", "on", "at", "by"),
-    *("pour", "avec", "de", "en", "dans", "sur", "par", "con", "por", "sin"),
+    *("pour", "avec", "de", "d", "en", "dans", "sur", "par", "con", "por", "sin"),
 }
 _BEFORE_VERB, _DEGREES = frozenset(_WORDS_BESIDE.split()), frozenset(("very", "more", "most", "so", "too", "less"))
 _AFTER_NOUN = {"of", "is", "are", "was", "were", "has", "had", "can", "will", "would", "should", "must", "est"}
@@ -349,13 +349,16 @@ class WordKinds:
         self._strict = language in _HEAD_FIRST and language in _ARTICLES  # nothing but what stands beside tells a noun
         self._nouns, self._verbs, self._others = Counter[str](), Counter[str](), Counter[str]()
 
-    def read(self, written: Sequence[str], keys: Sequence[str]) -> None:
-        """Count the contexts of the words of a text, as written and by key; a function word has the key ""."""
+    def read(self, written: Sequence[str], keys: Sequence[str], elided: Sequence[str]) -> None:
+        """Count the contexts of the words of a text, as written and by key; a function word has the key "".
+
+        ``elided`` has what was joined to each word by an apostrophe, which is the word before it.
+        """
         for i, key in enumerate(keys):
             if not key:
                 continue
             opens, closes = not i or not keys[i - 1], i + 1 == len(keys) or not keys[i + 1]
-            before = written[i - 1].lower() if i and opens else ""
+            before = elided[i] or (written[i - 1].lower() if i and opens else "")
             after = written[i + 1].lower() if i + 1 < len(keys) and closes else ""
             introduced = before in self._articles or (before in _PREPOSITIONS and not key.endswith("ing"))
             capital = bool(i) and written[i][0].isupper()
