@@ -34,6 +34,12 @@ def add_texts(w: Unit, name: str, articles: list[Article], **report: object) -> 
     return corpus.id, w.corpora.sentence_ids(corpus.id)
 
 
+def add_articles(store: Store, name: str, articles: list[Article]) -> int:
+    """The id of a finished corpus of the articles."""
+    with store.writing() as w:
+        return add_texts(w, name, articles)[0]
+
+
 def add_corpus(store: Store, name: str = "demo", articles: int = 5) -> CorpusRecord:
     """A finished corpus of articles called "Article 0", "Article 1", …"""
     with store.writing() as w:

@@ -1,5 +1,3 @@
-"""A file is imported in a real browser."""
-
 import json
 import re
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""What log records contain, and what they do not."""
-
 import json
 import logging
 import sys

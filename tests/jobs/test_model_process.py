@@ -1,5 +1,3 @@
-"""The process that keeps the models of a web server."""
-
 import os
 import pickle
 import subprocess

@@ -1,5 +1,3 @@
-"""Passwords: strong, salted, and never right by accident."""
-
 import base64
 import hashlib
 

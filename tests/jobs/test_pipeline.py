@@ -1,5 +1,3 @@
-"""What follows an import, and samples to try."""
-
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

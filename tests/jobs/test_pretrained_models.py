@@ -1,5 +1,3 @@
-"""Pretrained models: in the store, and by their names."""
-
 import csv
 import json
 import lzma

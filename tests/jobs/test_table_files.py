@@ -27,6 +27,8 @@ from themescope.db import tables as t
 from themescope.db.store import Store
 from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, json_lines, parquet_bytes
 
+WRITERS: dict[str, Any] = {"csv": csv_text, "xlsx": excel_bytes, "jsonl": json_lines, "parquet": parquet_bytes}
+
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:
     path = folder / name
@@ -128,12 +130,11 @@ def test_no_cell_is_a_formula(texts: list[str]) -> None:
 
 
 @given(texts=st.lists(st.text("'=-+@a", min_size=1, max_size=4), min_size=1, max_size=6))
-@pytest.mark.parametrize("kind", ["csv", "xlsx", "jsonl"])
+@pytest.mark.parametrize("kind", WRITERS)
 def test_texts_with_apostrophes_and_signs_of_formulas_come_back_equal(
     tmp_path_factory: pytest.TempPathFactory, kind: str, texts: list[str]
 ) -> None:
-    write = {"csv": csv_text, "xlsx": excel_bytes, "jsonl": json_lines}[kind]
-    data = write(["id", "text"], [[f"n{i}", text] for i, text in enumerate(texts)])
+    data = WRITERS[kind](["id", "text"], [[f"n{i}", text] for i, text in enumerate(texts)])
     path = tmp_path_factory.mktemp("table") / f"t.{kind}"
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     assert list(read_sheet(path).column("text")) == texts
@@ -354,12 +355,7 @@ def test_every_format_of_files_has_the_columns(sqlite_store: Store, tmp_path: Pa
     found = pq.read_table(io.BytesIO(exported(sqlite_store, "C", parquet_bytes))).schema
     assert pa.types.is_dictionary(found.field("motion").type) and found.field("score").type == pa.float64()
     assert found.field("day").type == pa.timestamp("us", "UTC")
-    for suffix, content in {
-        "csv": csv_text,
-        "xlsx": excel_bytes,
-        "jsonl": json_lines,
-        "parquet": parquet_bytes,
-    }.items():
+    for suffix, content in WRITERS.items():
         data = exported(sqlite_store, "C", content)
         path = tmp_path / f"again.{suffix}"
         path.write_bytes(data if isinstance(data, bytes) else data.encode())

@@ -1,5 +1,3 @@
-"""Folders of sentence-transformers: the package loads ours with equal vectors, and we load its folders."""
-
 import shutil
 
 import numpy as np
@@ -49,11 +47,8 @@ def their_folder(encoder, tmp_path_factory):
     models = pytest.importorskip("sentence_transformers.models")
     from sentence_transformers import SentenceTransformer
 
-    steps = [
-        models.Transformer(str(encoder), max_seq_length=8),
-        models.Pooling(16, pooling_mode="cls"),
-        models.Normalize(),
-    ]
+    transformer = models.Transformer(str(encoder), max_seq_length=8)
+    steps = [transformer, models.Pooling(16, pooling_mode="cls"), models.Normalize()]
     found = SentenceTransformer(modules=steps, device="cpu", prompts={"q": "the "}, default_prompt_name="q")
     folder = tmp_path_factory.mktemp("theirs")
     found.save(str(folder), create_model_card=False)
@@ -141,12 +136,8 @@ LETTERS = st.text(
 def test_the_tokenizer_gives_our_tokens(parts, between):
     text = between.join(parts)
     found = tokenizer_of([]).pre_tokenizer.pre_tokenize_str(tokenizer_of([]).normalizer.normalize_str(text))
-    assert [token for token, _ in found] == [lower_case(token) for token in tokenize(text)]
-
-
-def lower_case(token):
-    """Lower case letter by letter, as the package tokenizers has it."""
-    return "".join(character.lower() for character in token)
+    # The package tokenizers writes letter by letter in lower case.
+    assert [token for token, _ in found] == ["".join(map(str.lower, token)) for token in tokenize(text)]
 
 
 def test_numbers_are_spelled_out():

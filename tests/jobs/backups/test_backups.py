@@ -20,7 +20,6 @@ from tests.db.stores import empty_of_0_2, unpack
 from tests.db.texts import add_corpus
 from tests.jobs.helpers import wait_for
 from tests.jobs.test_cli import call, call_json
-from tests.servers import PostgresServer
 from themescope.core.errors import DataError, ReadError, StoreError
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import Role, Sharing
@@ -43,10 +42,10 @@ pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 @pytest.fixture
 def target(store: Store, tmp_path: Path, request: pytest.FixtureRequest) -> Settings:
-    """Where a backup of ``store`` can be restored."""
-    on_postgres = not store.settings.database_url.startswith("sqlite")
-    server: PostgresServer | None = request.getfixturevalue("postgres_server") if on_postgres else None
-    return elsewhere(store, tmp_path / "elsewhere", server)
+    """An empty data folder and an empty database of the same engine, where a backup of ``store`` can be restored."""
+    on_sqlite = store.settings.database_url.startswith("sqlite")
+    url = "" if on_sqlite else request.getfixturevalue("postgres_server").new_database()
+    return replace(Settings.in_folder(tmp_path / "elsewhere", url), vector_files_from=store.settings.vector_files_from)
 
 
 def test_a_restored_store_equals_the_one_that_was_saved(store: Store, target: Settings, tmp_path: Path) -> None:
@@ -365,12 +364,6 @@ def _write_model(folder: Path) -> None:
     (folder / "model.json").write_text('{"model": 1}', encoding="utf-8")
     (folder / "parts").mkdir()
     (folder / "parts" / "weights.safetensors").write_bytes(bytes(range(256)) * 40)
-
-
-def elsewhere(store: Store, folder: Path, server: PostgresServer | None) -> Settings:
-    """Settings of an empty data folder and an empty database of the same engine."""
-    url = "" if server is None else server.new_database()
-    return replace(Settings.in_folder(folder, url), vector_files_from=store.settings.vector_files_from)
 
 
 def rows(store: Store) -> dict[str, list[tuple[Any, ...]]]:

@@ -15,6 +15,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.homes import MakeHome
+from tests.jobs.test_kinds import do
 from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.readers import REGISTRY
@@ -27,7 +28,6 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs import datasets as writing
 from themescope.jobs.common.columns import find_types
-from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import starts
 
 TEXTS = (
@@ -84,10 +84,6 @@ class _Context:
 
     def __init__(self, store: Store) -> None:
         self.store, self.writing = store, store.writing
-
-
-def do(store: Store, kind: str, **args: Any) -> dict[str, Any]:
-    return run_here(store, kind, args, quiet=True)
 
 
 def content(store: Store, name: str) -> list[Any]:

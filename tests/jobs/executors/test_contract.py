@@ -13,13 +13,14 @@ import pytest
 from tests.homes import MakeHome
 from tests.jobs.executors import shards
 from tests.jobs.executors.conftest import RAY
-from tests.jobs.helpers import WORDS
+from tests.jobs.helpers import write_articles
+from tests.jobs.test_kinds import do
 from themescope.core.errors import Cancelled, DataError, ExecutorError, ReadError
+from themescope.core.readers import REGISTRY as READERS
 from themescope.core.types import SILENT, NullReport, Shard, Split
 from themescope.db.store import Store
 from themescope.jobs.executors import MAX_DEATHS, ArrayRecords, LocalConfig, LocalExecutor, ShardExecutor, open_executor
 from themescope.jobs.executors.ray_cluster import AHEAD
-from themescope.jobs.queue.runner import run_here
 
 
 def numbers(count: int) -> list[Shard]:
@@ -142,25 +143,15 @@ SLOW_RAY = pytest.param("ray-2", marks=[*RAY.marks, pytest.mark.slow])
 ALL = [split.value for split in Split]
 
 
-def article(number: int) -> dict[str, Any]:
-    sections = [
-        {
-            "title": f"Part {s}",
-            "paragraphs": [
-                f"The {theme} of number {number} was seen near the {theme} in year {p}. "
-                f"Nobody there had thought of the {WORDS[(number + p) % len(WORDS)]} or of any {theme} before."
-                for p in range(4)
-            ],
-        }
-        for s, theme in enumerate(WORDS[:6])
-    ]
-    return {"title": f"Article {number}", "sections": sections}
-
-
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("files") / "articles.jsonl"
-    path.write_text("\n".join(json.dumps(article(number)) for number in range(40)), encoding="utf-8")
+    """Articles in a format whose files are read in pieces."""
+    folder, lines = tmp_path_factory.mktemp("files"), []
+    for found in READERS.build("headed-text").read(write_articles(folder, 40), SILENT):
+        sections = [{"title": one.title, "paragraphs": [p.text for p in one.paragraphs]} for one in found.sections]
+        lines.append(json.dumps({"title": found.title, "sections": sections}))
+    path = folder / "articles.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
     return path
 
 
@@ -177,18 +168,14 @@ def small_shards() -> Iterator[None]:
 
 
 def results(store: Store, executor: ShardExecutor, file: Path) -> list[Any]:
-
-    def do(kind: str, **args: Any) -> dict[str, Any]:
-        return run_here(store, kind, args, quiet=True)
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("themescope.jobs.common.job.open_executor", lambda url: executor)
-        imported = do("import-corpus", files=[str(file)], corpus="C")
-        triplets = do("build-triplets", corpus="C", name="T", rules={"min_tokens": 3})
-        do("build-benchmark", corpus="C", name="B", splits=ALL)
-        do("embed", corpus="C", model=MODEL)
-        clustered = do("cluster", model=MODEL, clusterer="kmeans", benchmark="B")
-        measured = do("evaluate-triplets", model=MODEL, triplets="T", split="train")
+        imported = do(store, "import-corpus", files=[str(file)], corpus="C")
+        triplets = do(store, "build-triplets", corpus="C", name="T", rules={"min_tokens": 3})
+        do(store, "build-benchmark", corpus="C", name="B", splits=ALL)
+        do(store, "embed", corpus="C", model=MODEL)
+        clustered = do(store, "cluster", model=MODEL, clusterer="kmeans", benchmark="B")
+        measured = do(store, "evaluate-triplets", model=MODEL, triplets="T", split="train")
     with store.reading() as r:
         articles = [a.id for a in r.corpora.articles(r.corpora.by_name("C").id, limit=100)]
         blocks = r.embeddings.get(r.models.by_name(MODEL).id, articles)

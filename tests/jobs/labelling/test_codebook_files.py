@@ -17,6 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.db.texts import add_articles
+from tests.jobs.helpers import partition_of
 from themescope.core.errors import DataError, ReadError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ClusterChange
@@ -49,10 +51,7 @@ def stored(store: Store, *titles: str) -> int:
         Section("", 1, (Paragraph("", tuple(TEXTS[:2])),)),
         Section("It rained.", 2, (Paragraph("", (TEXTS[2],)), Paragraph("", tuple(TEXTS[3:])))),
     )
-    with store.writing() as w:
-        corpus = w.corpora.create("Weather & <rain>", "en")
-        w.corpora.add_articles(corpus.id, [Article(title, sections) for title in titles])
-        return w.corpora.finish(corpus.id, {}).id
+    return add_articles(store, "Weather & <rain>", [Article(title, sections) for title in titles])
 
 
 def session_of(store: Store, corpus_id: int, name: str = "first") -> LabellingSession:
@@ -104,28 +103,23 @@ def imported(store: Store, corpus_id: int, path: Path) -> tuple[qda_projects.Pro
     return plan, record
 
 
-def partition_of(store: Store, record: LabellingRecord) -> Partition:
-    with store.reading() as r:
-        return r.labellings.snapshot(record.id).partition
-
-
 @pytest.mark.parametrize("titles", [["One"], ["One", "Two <&>"]])
 def test_a_project_comes_back_identical(store: Store, tmp_path: Path, titles: list[str]) -> None:
     session = labelled(store, *titles)
     corpus = session.record.corpus_id
     plan, again = imported(store, corpus, project(store, session.record, tmp_path / "first.qdpx"))
-    assert facts(partition_of(store, again)) == facts(session.partition)
+    assert facts(partition_of(store, again.id)) == facts(session.partition)
     assert (plan.matched, plan.unmatched, plan.several, plan.missing) == (len(titles), (), 0, 0)
     assert (again.article_id is None) is (len(titles) > 1)
     twice = project(store, again, tmp_path / "again.qdpx")
-    assert facts(partition_of(store, imported(store, corpus, twice)[1])) == facts(session.partition)
+    assert facts(partition_of(store, imported(store, corpus, twice)[1].id)) == facts(session.partition)
 
 
 def test_a_large_project_is_planned_apart(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = labelled(store, "One")
     corpus, path = session.record.corpus_id, project(store, session.record, tmp_path / "first.qdpx")
     monkeypatch.setattr(reading, "SMALL_BYTES", 0)
-    assert facts(partition_of(store, imported(store, corpus, path)[1])) == facts(session.partition)
+    assert facts(partition_of(store, imported(store, corpus, path)[1].id)) == facts(session.partition)
     assert qda_projects.write_texts(path, tmp_path / "texts.jsonl") == 1
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(ReadError, match="not a REFI-QDA project"):
@@ -177,11 +171,7 @@ def test_texts_that_are_nowhere_yet_are_imported_first(sqlite_store: Store, tmp_
         Section("", 1, (Paragraph("", ("Ana lives in Rome.", "She likes rain.")),)),
         Section("Weather", 2, (Paragraph("", ("It rained in May.",)), Paragraph("", ("Nobody knew why it did.",)))),
     )
-    with sqlite_store.writing() as w:
-        corpus = w.corpora.create("First", "en")
-        w.corpora.add_articles(corpus.id, [Article("Ana & rain", sections)])
-        w.corpora.finish(corpus.id, {})
-    session = session_of(sqlite_store, corpus.id)
+    session = session_of(sqlite_store, add_articles(sqlite_store, "First", [Article("Ana & rain", sections)]))
     ids = session.partition.ids
     session.do(op.create(session.partition, 1, "Rain", ids[1:3]))
     session.do(op.create(session.partition, 2, "Rome", ids[:1]))
@@ -194,7 +184,7 @@ def test_texts_that_are_nowhere_yet_are_imported_first(sqlite_store: Store, tmp_
         (article,) = r.corpora.articles(second.id)
         assert [(s.title, s.level) for s in r.corpora.sections(article.id)] == [("", 1), ("Weather", 2)]
     plan, again = imported(sqlite_store, second.id, path)
-    shown, _, placed, *_ = facts(partition_of(sqlite_store, again))
+    shown, _, placed, *_ = facts(partition_of(sqlite_store, again.id))
     assert placed == ["Rome", "Rain", "Rain", ""] and (plan.matched, plan.missing) == (1, 0)
     assert {name: entry.definition for name, (_, _, entry) in shown.items()} == {"Rain": "wet", "Rome": ""}
 
@@ -202,13 +192,11 @@ def test_texts_that_are_nowhere_yet_are_imported_first(sqlite_store: Store, tmp_
 def test_documents_can_be_read_and_a_project_of_other_texts_is_refused(store: Store, tmp_path: Path) -> None:
     session = labelled(store, "One")
     path = project(store, session.record, tmp_path / "first.qdpx")
-    with store.writing() as w:
-        other = w.corpora.create("Other", "en")
-        w.corpora.finish(other.id, {})
-    plan = qda_projects.plan_project(store, other.id, path)
+    other = add_articles(store, "Other", [])
+    plan = qda_projects.plan_project(store, other, path)
     assert (plan.matched, plan.unmatched, len(plan.codings[0].partition.ids)) == (0, ("One",), 0)
     with pytest.raises(DataError, match="no sentences"):
-        qda_projects.begin(store, NewLabelling(other.id, "x", "lea"), plan, "x")
+        qda_projects.begin(store, NewLabelling(other, "x", "lea"), plan, "x")
     page, text = (codebook.written(store, session.record.id, suffix) for suffix in ("html", "md"))
     assert "<b>" not in page and "Rain &amp; &lt;snow&gt;" in page and "ask Ana" in page
     assert "## Rain" in text and "### Numbers (1 sentence)" in text and "sentence 2" in text
@@ -364,18 +352,12 @@ def test_every_passage_is_found_whatever_the_program_counts(sqlite_store: Store,
     assert len({code for _, code in coded(sqlite_store, plan)}) == len(passages)
 
 
-def written(
-    path: Path,
-    source: str,
-    text: str = "The bus is late.\nTrains are full.\n",
-    file: str = "sources/t.txt",
-    users: str = "",
-) -> Path:
+def written(path: Path, source: str, text: str = "The bus is late.\nTrains are full.\n", users: str = "") -> Path:
     """Write a project with two codes and one source."""
     codes = '<CodeBook><Codes><Code guid="1" name="Bus"/><Code guid="2" name="Train"/></Codes></CodeBook>'
     head = '<Project xmlns="urn:QDA-XML:project:1.0" name="Study" origin="other">'
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(file, text)
+        archive.writestr("sources/t.txt", text)
         archive.writestr("project.qde", f"{head}{users}{codes}<Sources>{source}</Sources></Project>")
     return path
 
@@ -397,7 +379,7 @@ def text_source(inner: str, name: str = "One") -> str:
 def test_lines_are_paragraphs_and_a_source_needs_no_name(sqlite_store: Store, tmp_path: Path) -> None:
     inner = selection(0, 18, 1) + selection(19, 37, 2)
     source = f'<TextSource plainTextPath="internal://t.txt">{inner}</TextSource>'
-    path = written(tmp_path / "a.qdpx", source, LINES, "Sources\\t.txt")
+    path = written(tmp_path / "a.qdpx", source, LINES)
     plan = planned(sqlite_store, path, "study")
     assert coded(sqlite_store, plan) == {("A: the bus is late", "Bus"), ("B: trains are full", "Train")}
 

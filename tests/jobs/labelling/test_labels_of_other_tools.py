@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.db.texts import add_articles
 from tests.jobs.helpers import only_plan
 from tests.jobs.test_cli import call, call_json
 from themescope.core.errors import DataError, ReadError
@@ -35,11 +36,7 @@ LABELS = ("bus", "train", "ferry", "price", "bus")
 
 def corpus_of(store: Store, *texts: str) -> int:
     section = Section("", 1, (Paragraph("", texts or TEXTS),))
-    with store.writing() as w:
-        corpus = w.corpora.create("study", "en")
-        w.corpora.add_articles(corpus.id, [Article("A", (section,))])
-        w.corpora.finish(corpus.id, {})
-    return corpus.id
+    return add_articles(store, "study", [Article("A", (section,))])
 
 
 Planned = Callable[[str, "str | bytes"], tuple[tables.Plan, dict[str, str]]]

@@ -1,5 +1,3 @@
-"""What is learned from labels."""
-
 from pathlib import Path
 
 import numpy as np

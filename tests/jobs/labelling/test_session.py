@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.db.texts import add_corpus
-from tests.jobs.helpers import only_plan
+from tests.jobs.helpers import only_plan, partition_of
 from tests.jobs.labelling.test_labels_of_other_tools import TEXTS, corpus_of
 from themescope.core.errors import DataError
 from themescope.core.labelling import coding
@@ -361,8 +361,7 @@ def test_copies_agree_and_gold_has_the_codes_of_more_than_half(sqlite_store: Sto
     )
     found = codes_of(sqlite_store, gold.id)
     assert found[TEXTS[0]] == WANTED[0] and found[TEXTS[1]] == {"bus"} and found[TEXTS[3]] == WANTED[3]
-    with sqlite_store.reading() as r:
-        state = r.labellings.snapshot(gold.id).partition
+    state = partition_of(sqlite_store, gold.id)
     assert state.ids[state.uncertain].tolist() == second.tolist()
     assert "each code that more than half" in methods_section(sqlite_store, [p.id for p in people])
 

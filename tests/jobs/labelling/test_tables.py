@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.db.texts import add_corpus
-from tests.jobs.helpers import finish_item, only_plan, open_item, sentences_of_item
+from tests.db.texts import add_articles, add_corpus
+from tests.jobs.helpers import finish_item, only_plan, open_item, partition_of, sentences_of_item
 from tests.jobs.test_cli import call, call_json
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling import coding
@@ -31,7 +31,7 @@ from themescope.jobs.api.routes.labellings import list_labels
 from themescope.jobs.common.labelled import judged_sentences, placed_sentences, provenance_of
 from themescope.jobs.kinds.triplets import training_labels
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services import tasks
+from themescope.jobs.services import people, tasks
 from themescope.jobs.services.importing import Codings
 from themescope.jobs.services.labelling import files, qda_projects, starts, tables
 from themescope.jobs.services.labelling import session as assistance
@@ -49,8 +49,7 @@ def sheet(*rows: tuple[str, ...], columns: tuple[str, ...] = ("sentence", "clust
 
 
 def levels(store: Store, record: LabellingRecord) -> set[tuple[str, str]]:
-    with store.reading() as r:
-        clusters = r.labellings.snapshot(record.id).partition.clusters
+    clusters = partition_of(store, record.id).clusters
     return {(c.name, clusters[c.parent].name if c.parent else "") for c in clusters.values()}
 
 
@@ -71,10 +70,7 @@ def repeated(store: Store) -> int:
     section = Section(
         "A", 2, (Paragraph("", ("Same.", "Other.")), Paragraph("", ("Same.", "  Wide \n one. ", "Same.")))
     )
-    with store.writing() as w:
-        corpus = w.corpora.create("repeated", "en")
-        w.corpora.add_articles(corpus.id, [Article("A", (section,))])
-        return w.corpora.finish(corpus.id, {}).id
+    return add_articles(store, "repeated", [Article("A", (section,))])
 
 
 def test_a_column_is_looked_at_once_not_for_each_row(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,10 +249,7 @@ Cells = dict[int, tuple[str, str, float | None]]
 def corpus(sqlite_store: Store) -> int:
     """A corpus of one article of the training split, whose sentences are about four topics in turn."""
     texts = tuple(f"{TOPICS[i % 4].title()} number {i}." for i in range(N))
-    with sqlite_store.writing() as w:
-        record = w.corpora.create("Survey", "en")
-        w.corpora.add_articles(record.id, [Article("Answers", (Section("", 1, (Paragraph("", texts),)),))])
-        return w.corpora.finish(record.id, {}).id
+    return add_articles(sqlite_store, "Survey", [Article("Answers", (Section("", 1, (Paragraph("", texts),)),))])
 
 
 def vectors() -> np.ndarray:
@@ -334,8 +327,7 @@ def test_an_import_restores_what_was_exported(sqlite_store: Store, corpus: int, 
     session = coded(sqlite_store, corpus)
     reclustered(sqlite_store, session)
     record = session.record
-    with sqlite_store.writing() as w:
-        w.people.set_role("Anna", Role.ADMIN, "Anna")
+    people.set_role(sqlite_store, "Anna", Role.ADMIN)
     path = tmp_path / f"labels.{kind}"
     for _ in range(2):
         if kind == "whole":
@@ -492,8 +484,7 @@ def test_probabilities_are_stored_with_steps_and_files(sqlite_store: Store, corp
     session.do(replace(made, change_set=ChangeSet((sure,))))
     found = [*cells(sqlite_store, session.record).values()][100:103]
     assert found == [("machine", "m", 0.5), ("machine", "m", None), ("machine", "m", 1.0)]
-    with sqlite_store.writing() as w:
-        w.people.set_role("Anna", Role.ADMIN, "Anna")
+    people.set_role(sqlite_store, "Anna", Role.ADMIN)
     lines = files.export_lines(sqlite_store, session.record.id).split("\n")
     assert all("NaN" not in line for line in lines) and json.loads(lines[-2])["step"]["coder"] == "m"
     again = files.import_lines(sqlite_store, corpus, lines, "x")

@@ -3,16 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.models.con_s2v.test_methods import SMALL as PARAGRAPH_VECTORS
-from tests.core.models.con_s2v.test_methods import build
-from tests.core.models.con_s2v.topics import accuracy, topic_sentences
+from tests.core.models.con_s2v.topics import accuracy, build
 from tests.core.models.triplet_network.themes import theme_triplets
 from themescope.core.errors import DataError
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.composite import position_rows, transition
 from themescope.core.models.con_s2v.text import discourse_graph
-from themescope.core.types import SILENT, Corpus, Sentence, Split
+from themescope.core.types import Corpus, Sentence, Split
 
 SENTENCES = [Sentence(text) for text in ("theme1word1 the city", "", "theme2word3 common4 of the north")]
 SMALL = {"vocabulary_limit": 50, "hidden": 6, "attention": 4, "threads": 1, "device": "cpu", "epochs": 1}
@@ -20,9 +18,7 @@ SMALL = {"vocabulary_limit": 50, "hidden": 6, "attention": 4, "threads": 1, "dev
 
 def net(seed, **changes):
     triplets = {Split.TRAIN: theme_triplets(4, seed), Split.VALIDATION: theme_triplets(2, seed=9)}
-    built = REGISTRY.build("triplets-sen", SMALL | changes, seed=seed)
-    built.fit(Corpus(triplets=triplets), SILENT)
-    return built
+    return REGISTRY.build("triplets-sen", SMALL | changes, seed=seed).fit(Corpus(triplets=triplets))
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +27,16 @@ def components():
 
 
 def concatenated(models, **settings):
-    built = REGISTRY.build("triplets-sen-titles", settings, seed=0)
-    built.fit(Corpus(models=models), SILENT)
-    return built
+    return REGISTRY.build("triplets-sen-titles", settings, seed=0).fit(Corpus(models=models))
 
 
 def test_components_are_the_vectors_of_the_networks_also_of_length_1_or_other_distances(components):
     both = concatenated(components)
     vectors = both.embed(SENTENCES)
-    assert np.array_equal(vectors, np.concatenate([component.embed(SENTENCES) for component in components], axis=1))
+    own = [component.embed(SENTENCES) for component in components]
+    assert np.array_equal(vectors, np.concatenate(own, axis=1))
     a, b = vectors[[0, 0]], vectors[[2, 0]]
-    apart = [
-        component.distances(component.embed(SENTENCES)[[0]], component.embed(SENTENCES)[[2]])[0]
-        for component in components
-    ]
+    apart = [component.distances(x[[0]], x[[2]])[0] for component, x in zip(components, own, strict=True)]
     assert both.distances(a, b) == pytest.approx([sum(apart), 0], abs=1e-5)
     assert both.metrics["titles: training triplets"] == 48
     vectors = concatenated(components, unit_components=True).embed(SENTENCES)
@@ -120,17 +112,6 @@ def test_positions_have_the_similarity_of_the_curve_within_an_article_only(posit
     assert np.allclose((rows @ rows.T).toarray(), np.exp(-(distances**2) / (2 * reach**2)), atol=2e-3)
     rows = position_rows([Sentence("x", article_id=article + n, position=positions[0]) for n in range(3)], 6.0)
     assert np.allclose((rows @ rows.T).toarray(), np.eye(3), atol=1e-6)
-
-
-@pytest.fixture(scope="module")
-def corpus():
-    sentences, topics = topic_sentences(documents=40)
-    return Corpus(sentences=sentences), topics
-
-
-@pytest.fixture(scope="module")
-def content(corpus):
-    return build("sen2vec", corpus, **PARAGRAPH_VECTORS, memory_rate=0.2)
 
 
 @pytest.mark.parametrize("id", ["doc-mean", "neighbour-mean", "smoothed"])

@@ -3,29 +3,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tests.core.models.con_s2v.topics import TOPICS, accuracy, topic_sentences
+from tests.core.models.con_s2v.topics import SMALL, TOPICS, accuracy, build
 from themescope.core.errors import DataError
-from themescope.core.models import REGISTRY
-from themescope.core.types import SILENT, Corpus, Sentence
-
-SMALL = {"dim": 10, "epochs": 15, "learning_rate": 0.2, "subsampling": 0.01, "threads": 1}
-
-
-@pytest.fixture(scope="module")
-def corpus():
-    sentences, topics = topic_sentences(documents=40)
-    return Corpus(sentences=sentences), topics
-
-
-def build(id, corpus, models=(), seed=0, **settings):
-    model = REGISTRY.build(id, settings, seed=seed)
-    model.fit(dataclasses.replace(corpus[0], models=models), SILENT)
-    return model
-
-
-@pytest.fixture(scope="module")
-def content(corpus):
-    return build("sen2vec", corpus, **SMALL, memory_rate=0.2)
+from themescope.core.types import Corpus, Sentence
 
 
 def test_a_learned_vector_is_found_by_id_or_text_and_others_are_inferred_from_their_words(corpus, content):

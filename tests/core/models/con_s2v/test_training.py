@@ -9,7 +9,7 @@ from themescope.core.models.con_s2v import training
 from themescope.core.models.con_s2v.config import FastSentConfig, MemoryConfig, SentVecConfig
 from themescope.core.models.con_s2v.text import discourse_graph, encode_text
 from themescope.core.models.con_s2v.training import drop_checkpoints, learn_bags, learn_memory, learn_sentences
-from themescope.core.types import SILENT, NullReport, Sentence
+from themescope.core.types import SILENT, Sentence
 
 SMALL = {"dim": 20, "epochs": 8, "learning_rate": 0.1, "subsampling": 0.01, "threads": 1, "checkpoint_seconds": 0}
 
@@ -49,13 +49,6 @@ def test_a_resumed_training_ends_with_the_same_vectors(corpus, tmp_path, cancel_
     assert not same(learned(corpus, Watched(tmp_path), seed=9, **settings), whole)
     drop_checkpoints(tmp_path)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_damaged_checkpoint_is_ignored(corpus, tmp_path):
-    learned(corpus, NullReport(tmp_path), epochs=1)
-    path = next(tmp_path.iterdir())
-    path.write_bytes(path.read_bytes()[:200])
-    assert same(learned(corpus, NullReport(tmp_path), epochs=1), learned(corpus, epochs=1))
 
 
 def test_loss_curves_fall_and_cover_the_training(corpus):

@@ -1,11 +1,17 @@
-"""A small synthetic corpus of documents about topics, and the accuracy with which vectors separate the topics."""
+import dataclasses
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from themescope.core.models import REGISTRY
 from themescope.core.types import Sentence
 
 TOPICS = 4
+SMALL = {"dim": 10, "epochs": 15, "learning_rate": 0.2, "subsampling": 0.01, "threads": 1}
+
+
+def build(id, corpus, models=(), seed=0, **settings):
+    return REGISTRY.build(id, settings, seed=seed).fit(dataclasses.replace(corpus[0], models=models))
 
 
 def topic_sentences(documents=60, length=8, words=9, seed=0):

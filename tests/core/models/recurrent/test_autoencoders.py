@@ -91,8 +91,7 @@ def test_short_sentences_punctuation_and_unknown_words_are_not_used():
     assert rows.counts.tolist() == [4, 1, 3, 3]
     assert rows.lengths.tolist() == [3, 1, 0, 3]
     assert rows.padded(np.array([3]))[0].tolist() == [[1, SPECIAL, SPECIAL + 1]]
-    model = REGISTRY.build("sdae", SMALL | {"epochs": 1}, seed=1)
-    model.fit(Corpus(sentences=running_text(4)), SILENT)
+    model = REGISTRY.build("sdae", SMALL | {"epochs": 1}, seed=1).fit(Corpus(sentences=running_text(4)))
     texts = ("theme1word2 common4 theme1word3", "Theme1word2, qqxx (common4) theme1word3!", "qqxx", "")
     plain, marked, unknown, empty = model.embed([Sentence(t) for t in texts])
     assert np.array_equal(plain, marked) and plain.any()
@@ -103,9 +102,8 @@ def test_short_sentences_punctuation_and_unknown_words_are_not_used():
 def test_the_loss_falls_on_a_tiny_corpus(method):
     sentences = running_text(12)
     settings = {"epochs": 8, "batch_size": 32, "learning_rate": 0.06, "dropout_rate": 0.0}
-    model = REGISTRY.build(method, SMALL | settings, seed=1)
     curve = Watched()
-    model.fit(Corpus(sentences=sentences), curve)
+    model = REGISTRY.build(method, SMALL | settings, seed=1).fit(Corpus(sentences=sentences), curve)
     assert {name for name, _, _ in curve.points} == {"loss"}
     losses = [value for _, _, value in curve.points]
     assert losses[-1] < losses[0] - 1

@@ -66,8 +66,8 @@ def test_the_decoder_adds_the_sentence_to_every_gate():
     decoder = GruDecoder(3, 5, 4)
     words, sentence = torch.randn(1, 6, 3), torch.randn(1, 5)
     states = decoder(words, sentence)[0].detach().numpy()
-    w, u, c, b = (t.detach().numpy() for t in (decoder.words.weight.T, decoder.recurrent.weight.T,
-                                               decoder.sentence.weight.T, decoder.words.bias))  # fmt: skip
+    w, u, c = (layer.weight.T.detach().numpy() for layer in (decoder.words, decoder.recurrent, decoder.sentence))
+    b = decoder.words.bias.detach().numpy()
     h = np.zeros(4)
     for x, state in zip(words[0].numpy(), states, strict=True):
         h = numpy_gru(x, h, w, u, b, sentence[0].numpy() @ c)
@@ -119,8 +119,7 @@ def test_an_epoch_contains_every_sentence_once(running, size, wanted, seed):
 def test_it_learns_which_sentences_follow_each_other():
     sentences = running_text(20)
     settings = SMALL.to_dict() | {"vocabulary_limit": 10, "epochs": 5, "batch_size": 32, "learning_rate": 0.06}
-    model = REGISTRY.build("skip-thought", settings, seed=1)
-    model.fit(Corpus(sentences=sentences), SILENT)
+    model = REGISTRY.build("skip-thought", settings, seed=1).fit(Corpus(sentences=sentences))
     vectors = model.embed(sentences)
     assert gap(vectors, sentences) > 0.5
     assert model.metrics["sentences/s"] > 0 and model.metrics["loss"] < 3.2
@@ -175,8 +174,7 @@ def test_published_weights_can_be_used_as_a_model(tmp_path):
     path = tmp_path / "weights.safetensors"
     save_file(released(hidden=6, dim=50, prefixes=("encoder_",)), path)
     settings = {"weights": str(path), "vocabulary_limit": 3_000, "threads": 1, "device": "cpu"}
-    model = REGISTRY.build("skip-thought", settings, seed=0)
-    model.fit(Corpus(), SILENT)
+    model = REGISTRY.build("skip-thought", settings, seed=0).fit(Corpus())
     vectors = model.embed([Sentence("The city of the north"), Sentence("qqxx")])
     assert vectors.shape == (2, 6) and vectors[0].any() and not vectors[1].any()
     model.save(tmp_path)

@@ -1,5 +1,3 @@
-"""A thematic encoder in the context of the article."""
-
 import dataclasses
 from pathlib import Path
 
