@@ -123,7 +123,7 @@ def mcp(shell: Shell, read_only: bool, person: str) -> None:
     THEMESCOPE_TOKEN names the person: the server has the rights of that person. Without it, it acts for the owner of
     the data folder.
     """
-    optional_module("mcp", "The command mcp", "mcp", "mcp")
+    optional_module("mcp.server", "The command mcp", "mcp", "mcp")
     from themescope.jobs.mcp import serve, server_for
 
     store, name = shell.store, tidy(person)

@@ -294,10 +294,8 @@ def _estimates(
     told = (
         f"From {study.labellings[0].name}: codes of people{corrected}. All shares are in percent, with 95 % intervals."
     )
-    header, rows = (
-        ("Code", *ways.values()),
-        [(one.name, *(_interval(getattr(one, way)) for way in ways)) for one in overall],
-    )
+    header: tuple[str, ...] = ("Code", *ways.values())
+    rows = [(one.name, *(_interval(getattr(one, way)) for way in ways)) for one in overall]
     if alpha:
         header, rows = (*header, "Alpha"), [(*row, alpha.get(folded_name(row[0]), "–")) for row in rows]
     heading = HeadingBlock(2, f"Shares of the codes in {study.frame}")

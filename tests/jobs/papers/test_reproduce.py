@@ -270,7 +270,8 @@ def test_headers_state_what_ran(corpus: Store, reproduce: Reproduce, data: Path,
     assert {name: made["data"][name] for name in digests} == digests and made["data"]["C"]
     assert made["data"]["words.txt"] == file_digest(data / "words.txt")
     (claim, *_) = records["tables"]["2"]["claims"]
-    assert f"- Table 2: Accuracy: {claim['verdict']}: net | small > mean-vectors by " in text.partition("## ")[0]
+    listed = f"**Table 2: Accuracy**\n\n- {claim['verdict']}: net | small > mean-vectors by "
+    assert listed in text.partition("## ")[0]
     accuracy, clusters = headers(text).values()
     assert (accuracy[0], clusters[0]) == ([0, 1], [0])
     ours = {table: content(corpus, table)["rows"][0]["ours"] for table in ("2", "4")}

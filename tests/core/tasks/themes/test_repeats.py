@@ -95,7 +95,7 @@ def test_a_repeated_answer_that_fits_nothing_is_a_theme_and_is_named(copies: int
 
 def test_one_text_is_one_theme_that_is_certain() -> None:
     found = find_themes(["River floods"] * 20, np.ones((20, 3), np.float32), CONFIG, 0, SILENT)
-    assert [(theme.name, theme.size, theme.central) for theme in found.themes] == [("floods · river", 20, (0,))]
+    assert [(theme.name, theme.size, theme.central) for theme in found.themes] == [("River floods", 20, (0,))]
     assert found.frequent == ((0, 20),) and (found.margins > 0).all() and found.curves.ks == ()
     with pytest.raises(DataError, match="20 sentences with 1 different texts are too few for 3 themes"):
         find_themes(["River floods"] * 20, np.ones((20, 3), np.float32), ThemesConfig(k=3), 0, SILENT)
