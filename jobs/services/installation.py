@@ -27,6 +27,7 @@ from themescope.db.files.vector_files import problems_of
 from themescope.db.passwords import signing_key
 from themescope.db.settings import Settings, checkout_home
 from themescope.db.store import Store
+from themescope.jobs.common.files import size_text
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.pipeline import Choices, queue_pipeline
 
@@ -185,7 +186,7 @@ def _disk(store: Store) -> Iterator[Examined]:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     free = shutil.disk_usage(home).free
     why = ", found in the checkout" if home == checkout_home() and not os.environ.get("THEMESCOPE_HOME") else ""
-    found = f"{home}, {free / 1e9:,.1f} GB free{why}"
+    found = f"{home}, {size_text(free)} free{why}"
     if os.access(home, os.W_OK):
         yield Examined("data folder", found, warning=free < LEAST_DISK)
         if os.name == "posix" and (others := home.stat().st_mode & 0o077):

@@ -278,13 +278,14 @@ def test_all_processes_have_the_same_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of files")
-def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
-    signing_key(tmp_path)
-    path = tmp_path / "signing-key"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    path.chmod(0o640)
+def test_only_the_owner_may_read_the_store_and_its_key(settings: Settings) -> None:
+    Store(settings).migrate()
+    signing_key(settings.home)
+    database, key = settings.home / "themescope.db", settings.home / "signing-key"
+    assert [stat.S_IMODE(p.stat().st_mode) for p in (settings.home, database, key)] == [0o700, 0o600, 0o600]
+    key.chmod(0o640)
     with pytest.raises(ConfigError, match="may be read by other users"):
-        signing_key(tmp_path)
+        signing_key(settings.home)
 
 
 def test_a_full_disk_leaves_no_damaged_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -128,13 +130,17 @@ def test_list_what_is_registered(what: str) -> None:
     assert rows[0]["id"] in call("list", what).stdout
 
 
-def test_background_leaves_the_work_to_a_worker(tmp_path: Path) -> None:
+def test_background_leaves_the_work_to_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queued = call_json("import", write_articles(tmp_path, 3), "--corpus", "C", "--background")
     id = str(queued["job"])
     assert queued["status"] == "queued"
     assert call_json("list", "corpora") == {"corpora": []}
     assert call("jobs", "list").stdout.rstrip().endswith("themescope worker")
+    Path(os.environ["THEMESCOPE_HOME"]).chmod(0o755)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=30_000_000))
     checks = json.loads(call("doctor", "--json").stdout)["checks"]
+    found = " ".join(check["found"] for check in checks)
+    assert "30.0 MB free" in found and (os.name != "posix" or "chmod 700" in found)
     (problem,) = [check for check in checks if not check["ok"]]
     assert (problem["name"], "1 queued jobs" in problem["found"]) == ("worker", True)
     assert call("doctor").exit_code == 1
