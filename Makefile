@@ -24,10 +24,10 @@ UNITS := $(addprefix tests/db/test_,corpora.py jobs.py labellings.py results.py 
 # What it leaves out of those of the library: trainings, whole collections, measurements of growth.
 TRAININGS := tests/core/models $(addprefix tests/core/,readers/test_growth.py readers/test_topics.py test_theme_finding.py \
                tasks/test_relatedness.py)
-# What is attacked: files and the processes that read them, messages of browsers, the API, sign-in, and other sites.
-ATTACKS := tests/mutations tests/core/readers/test_hostile_values.py \
+# What is attacked: files and the processes that read them, messages of browsers, the API, sign-in, and other sites; the longest first.
+ATTACKS := tests/webapp/test_api_fuzz.py tests/mutations tests/core/readers/test_hostile_values.py \
          $(addprefix tests/jobs/,test_reading.py test_bundle.py test_model_files.py) \
-         $(addprefix tests/webapp/test_,forged_values.py api_fuzz.py imports.py middleware.py organisation.py sign_in.py signed_in.py) \
+         $(addprefix tests/webapp/test_,forged_values.py imports.py middleware.py organisation.py sign_in.py signed_in.py) \
          $(addprefix tests/e2e/test_,hostile_text.py foreign_sites.py)
 # Processes that test. They wait a third of their time for servers, browsers and workers, so two cores have three.
 TESTERS ?= 3
@@ -143,7 +143,7 @@ slow: $(VENV)/installed-test services attacks ## The tests that take minutes: lo
 	@$(BIN)/python -m pytest -m slow -o faulthandler_timeout=0 $(ATTACKS:%=--ignore=%)
 
 attacks: $(VENV)/installed-test services ## What others may send or forge: files, messages, requests, identities; what takes minutes too
-	@$(BIN)/python -m pytest -m 'slow or not slow' -o faulthandler_timeout=0 $(ATTACKS)
+	@$(BIN)/python -m pytest -n $(TESTERS) --no-loadscope-reorder -m 'slow or not slow' -o faulthandler_timeout=0 $(ATTACKS)
 
 fix: $(VENV)/installed-test ## Format and repair what can be repaired by itself
 	@$(BIN)/ruff check --fix .

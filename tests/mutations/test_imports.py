@@ -43,7 +43,7 @@ from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.importing import Codings
 from themescope.jobs.services.labelling import files, starts, tables
 
-FEW, MANY = 15, 10_000
+FEW, MANY = 15, 200  # of each import: in `make test`, and beside these in `make attacks`
 MOST_SECONDS = 10.0
 MOST_GROWTH = 500_000_000
 OF_JOBS = {"job", "job_metric", "worker"}

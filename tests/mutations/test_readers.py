@@ -23,7 +23,7 @@ from themescope.core.readers.formats import detect, preview, sample
 from themescope.core.readers.tables import read_sheet
 from themescope.core.types import SILENT
 
-FEW, MANY = 50, 10_000
+FEW, MANY = 50, 500  # of each format: in `make test`, and beside these in `make attacks`
 MOST_SECONDS = 10.0
 MOST_GROWTH = 500_000_000
 """Bytes by which the memory of the process may grow over all mutations of a format."""
