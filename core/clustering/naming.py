@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 
@@ -22,17 +22,21 @@ import numpy as np
 import regex  # type: ignore[import-untyped]
 
 from themescope.core.text.languages import (
+    COMPOUNDING,
     GENERIC_NOUNS,
     NAMING_WORDS,
     SMART_STOP_WORDS,
     STRAIGHT_QUOTES,
+    UNSPACED,
     WordKinds,
     frequent,
     language_shares,
     sampled,
     split,
+    stem,
     stop_words,
     unspaced_words,
+    whole_words,
 )
 from themescope.core.types import Floats, Labels
 
@@ -43,16 +47,19 @@ _MOST_LINKS, _LONGEST = 2, 3
 _DETECTED = 500  # maximum number of texts whose languages are detected
 _NEAR = 12  # ranked words for each one that is shown: those before may belong to phrases, or be related to others
 _COVERED = 0.3  # weight of a phrase as a share of that of its first-ranked word, from which it replaces the word
-_WHOLE = 0.7  # share of the sentences with a pair of words that a longer phrase is in, from which the pair is no name
+_WHOLE = 0.7  # share of the sentences with words, or a part of one, that are in a longer one, which is the name then
 _SHARES = 0.25, 0.12
 """Share of the sentences with its most frequent word that a phrase is in, at least: one of three words, of two."""
 _CONTEXTS = 3  # minimum number of different words before and after a phrase, counted together
 _LIFT = 1.5  # how much more frequent a word is in a cluster than in the others, at least, to tell it from them
-_WEAK = 0.4, 0.5  # least weight of the second word, and of further ones, as a share of that of the first
+_WEAK = 0.4, 0.5, 0.25
+"""Least weight of the second word, of further ones, and where the name is thin, as a share of that of the first."""
+_THIN = 0.5  # share of the sentences with words of a name, counted one by one, below which it is thin
 _SHORT, _FEW_WORDS = 60, 12  # most bytes, and number of words that are too many, of a text that is a name
 _OFTEN = 0.15  # share of the sentences of a cluster that a further word is in, at least, unless the first is in few
 _FEW, _SINGLE = 3, 2  # size of a cluster above which a further word of its name is in more than a single sentence
-_CENTRAL, _TYPICAL = 4, 0.3  # first texts that may be the name; share of the texts that each of its words is in
+_CENTRAL, _TYPICAL = (4, 8), (0.3, 0.25)
+"""First texts that may be the name, and share of the texts that each of its words is in: of others, of questions."""
 _CLIPPED = 0.25, 1.9  # least and most that a sentence counts, so that a single one is never as much as two
 _SAYS_LITTLE = SMART_STOP_WORDS | GENERIC_NOUNS | NAMING_WORDS
 _GENERIC = 0.3  # factor of the weights of nouns without a subject, as "way"
@@ -93,23 +100,22 @@ def _named(
 ) -> list[tuple[str, ...]]:
     """Return the phrases of each cluster; ``above`` are keys of words that each must not have."""
     counts: list[Counter[str]] = [Counter() for _ in range(k)]
+    whole: list[Counter[str]] = [Counter() for _ in range(k)]
     kinds = WordKinds(reader.language)
     sizes = np.bincount(labels, minlength=k)
     squares = np.ones(len(labels)) if central is None else np.maximum(central, 0.01) ** 2
     shares = np.clip(squares * sizes[labels] / np.bincount(labels, squares, k)[labels], *_CLIPPED).tolist()
     rows = [*zip(read, labels.tolist(), shares, strict=True)]
+    inside = _parts({word.key for tokens in read for word in tokens}, reader.language)
     for tokens, label, share in rows:
-        counts[label].update(dict.fromkeys({word.key for word in tokens if word.key}, share))
+        keys = {word.key for word in tokens if word.key}
+        whole[label].update(dict.fromkeys(keys, share))
+        counts[label].update(dict.fromkeys(keys.union(*(inside.get(key, ()) for key in keys)), share))
         kinds.read([t.written for t in tokens], [t.key for t in tokens], [t.elided for t in tokens])
     everywhere = sum(counts, Counter())
-    mean = everywhere.total() / max(k, 1)
-    weights = [
-        {
-            word: count * float(np.log1p(mean / everywhere[word])) * (_GENERIC if word in GENERIC_NOUNS else 1.0)
-            for word, count in own.items()
-        }
-        for own in counts
-    ]
+    generic = GENERIC_NOUNS - {"kind"} if reader.language == "de" else GENERIC_NOUNS  # the stem of "Kinder"
+    longer = inside if reader.language in UNSPACED else {}
+    weights = [_weights(own, everywhere, k, generic, longer) for own in counts]
     ranked = [sorted(of, key=lambda word: (-of[word], word))[: _NEAR * words] for of in weights]
     found, forms = _phrases(rows, [frozenset(near) for near in ranked], reader)
     shouted = 2 * sum(all(word.written.isupper() for word in tokens if word.key) for tokens in read) > len(read)
@@ -124,7 +130,7 @@ def _named(
         own, heavy, size = counts[c], weights[c], int(sizes[c])
         rest = (len(labels) - size + 1) / (_LIFT * size) if size else 0.0
         telling = [word for word in ranked[c] if own[word] * rest >= everywhere[word] - own[word] + 0.5]
-        phrases, used = _noun_phrases(found[c], own, heavy, kinds), above[c] if above else ()
+        phrases, used = _noun_phrases(found[c], whole[c], heavy, kinds), above[c] if above else ()
         names: list[Phrase] = []
 
         def fill(given: Iterable[str], most: int, alone: Callable[[str], bool], longer: Mapping[Phrase, float]) -> None:
@@ -143,10 +149,12 @@ def _named(
                     continue
                 if names and names not in taken:
                     lead = max(names[0], key=heavy.__getitem__)
-                    weak = heavy[word] < _WEAK[len(names) > 1] * heavy[lead]
+                    seen = sum(max(own[part] for part in name) for name in names)
+                    thin = len(names) < 2 and seen < _THIN * size and word not in GENERIC_NOUNS
+                    weak = heavy[word] < (_WEAK[2] if thin else _WEAK[len(names) > 1]) * heavy[lead]
                     twin = any(phrase in other and not set(names).isdisjoint(other) for other in taken)
                     single = own[word] < _SINGLE and size > _FEW and names[:1] not in [other[:1] for other in taken]
-                    if weak or twin or single or own[word] < min(_OFTEN * size, own[lead] / 2):
+                    if weak or twin or single or (not thin and own[word] < min(_OFTEN * size, own[lead] / 2)):
                         continue
                 names.append(phrase)
 
@@ -163,7 +171,8 @@ def _named(
 
     for c in range(k):
         taken.append(named(c))
-    return [tuple(_form(forms, name, shouted) for name in own) for own in taken]
+    german = reader.language == "de"
+    return [tuple(_form(forms, name, shouted, german) for name in own) for own in taken]
 
 
 def level_names(
@@ -206,9 +215,16 @@ def theme_names(words: Sequence[Sequence[str]], texts: Sequence[Sequence[str]] =
             begins = word[: max(len(word) - 3, 3)]  # as in every form of the word
             return sum(begins in text for text in read)
 
-        short = [text for text in own[:_CENTRAL] if len(text.encode()) <= _SHORT and len(text.split()) < _FEW_WORDS]
+        short = [text for text in own[: _CENTRAL[1]] if len(text.encode()) <= _SHORT and len(text.split()) < _FEW_WORDS]
+        asked = [text.rstrip().endswith(("?", "？")) for text in short]
         said = [{*_SAID.findall(_plain(text).casefold())} - SMART_STOP_WORDS for text in short]
-        shared = [len(of) > 1 and min(map(number_with, of)) >= _TYPICAL * len(own) for of in said]
+        several = _SINGLE if len(own) > _FEW else 1
+        shared = [
+            len(of) > 1
+            and text in own[: _CENTRAL[ask]]
+            and min(map(number_with, of)) >= max(several, _TYPICAL[ask] * len(own))
+            for text, of, ask in zip(short, said, asked, strict=True)
+        ]
         first = " ".join(found[:1]).casefold().translate(_ALIKE).split() or [""]
         silent = _SAYS_LITTLE.issuperset(" ".join(found).casefold().split())
         typical = shared.index(True) if True in shared else -1
@@ -226,14 +242,20 @@ def _phrases(
     """Return the phrases of each cluster with one of its ``near`` words, and how phrases are written anywhere."""
     found: list[dict[Phrase, _Occurrences]] = [{} for _ in near]
     forms: dict[Phrase, Counter[str]] = {}
+    anywhere = frozenset().union(*near)
     for tokens, label, share in rows:
         seen = set[Phrase]()
         for phrase, start, end in _spans(tokens, reader.links):
-            if near[label].isdisjoint(phrase):
+            elsewhere = near[label].isdisjoint(phrase)
+            if elsewhere and (len(phrase) > 1 or phrase[0] not in anywhere):
                 continue
             inside = tokens[start:end]
-            # A first word has lost its capital letter, so it counts less.
-            forms.setdefault(phrase, Counter())[joined(inside)] += 2 if start else 1
+            # A first word has lost its capital letter, so it counts less. The form of a word of other clusters is
+            # for those that have it only as part of longer ones.
+            weight = 0.001 if elsewhere else 2 if start else 1
+            forms.setdefault(phrase, Counter())[joined(inside)] += weight  # type: ignore[assignment]
+            if elsewhere:
+                continue
             occurrences = found[label].setdefault(phrase, _Occurrences())
             occurrences.sentences += share * (phrase not in seen)
             if start and all(_CAPITALISED.match(one.written) for one in inside if one.key):
@@ -303,22 +325,78 @@ def _noun_phrases(
     }
 
 
+def _weights(
+    own: Counter[str], everywhere: Counter[str], k: int, generic: Set[str], inside: Mapping[str, Sequence[str]]
+) -> dict[str, float]:
+    """Return the weights of the words of a cluster, less for ``generic`` ones, and 0 for most parts of longer ones.
+
+    ``inside`` are the parts of each word.
+    """
+    mean = everywhere.total() / max(k, 1)
+    found = {
+        word: count * float(np.log1p(mean / everywhere[word])) * (_GENERIC if word in generic else 1.0)
+        for word, count in own.items()
+    }
+    whole = {part for word in own for part in inside.get(word, ()) if own[word] >= _WHOLE * own[part]}
+    return found | dict.fromkeys(whole, 0.0)
+
+
+def _parts(words: Collection[str], language: str) -> dict[str, list[str]]:
+    """Return the words that are parts of longer ones: of compounds, and anywhere in words of scripts without spaces."""
+    if language in UNSPACED:
+        return {
+            word: [
+                part
+                for start in range(len(word))
+                for end in range(start + 2 + (word[start] < _KANJI_FROM), len(word) + 1)
+                if (part := word[start:end]) in words and part != word
+            ]
+            for word in words
+            if len(word) > 2
+        }
+    if language not in COMPOUNDING:
+        return {}
+    return {
+        word: [
+            part for at in range(3, len(word) - 2) for part in (word[:at], word[at:]) if len(part) > 3 and part in words
+        ]
+        for word in words
+        if len(word) > 6
+    }
+
+
 def related(one: str, other: str) -> bool:
     """Return whether two words differ in their last letters only, as monarch and monarchy do."""
+    if one[:1] >= _NO_SPACES:
+        return one in other or other in one or (one[0] >= _KANJI_FROM and one[:2] == other[:2])
     shorter = min(len(one), len(other))
     common = next((i for i in range(shorter) if one[i] != other[i]), shorter)
     return one == other or common >= max(4, shorter - 3, min(shorter, 5))
 
 
-def _form(forms: Mapping[Phrase, Counter[str]], name: Phrase, shouted: bool) -> str:
-    """Return a phrase as it is mostly written, but not in capitals if the whole list is."""
+def _form(forms: Mapping[Phrase, Counter[str]], name: Phrase, shouted: bool, german: bool = False) -> str:
+    """Return a phrase as it is mostly written, but not in capitals if the whole list is.
+
+    In German it has a capital, and no end of dative or genitive if it is also written without.
+    """
     of, first_of = forms[name], forms.get(name[:1], Counter[str]())
     written = min(of, key=lambda form: (-of[form], form.islower(), form))
+    if german:
+        short = [form for form in of if _without_case(written, form)]
+        written = min(short, key=len, default=written)
+        return written[:1].upper() + written[1:]
     first = min(first_of, key=lambda form: (-first_of[form], form.islower(), form), default="")
     if shouted:
         return str(_SHOUTED.sub(lambda word: word[0].capitalize(), written))
     # The first word of a text has lost its capital letter.
     return first + written[len(first) :] if written.startswith(first.lower()) and name[1:] else written
+
+
+def _without_case(written: str, form: str) -> bool:
+    """Return whether a German phrase is another one without ends of dative and genitive."""
+    pairs = [*zip(written.split(), form.split(), strict=False)]
+    ends = [one[len(other) :] for one, other in pairs if one.casefold().startswith(other.casefold())]
+    return len(ends) == len(written.split()) == len(form.split()) and {"", "n", "s", "en", "es"}.issuperset(ends)
 
 
 # Words of texts as names of clusters need them: no fragments of words, no function words, no remains of markup
@@ -384,6 +462,7 @@ _CAPITALS = regex.compile(
 _SHOUTED = regex.compile(r"\b\p{Lu}+[AEIOU](?![AEIOU])\p{Lu}+")  # a word in capitals that looks like no abbreviation
 _DIGITAL = regex.compile(r"[1-9]-?(?!ST|ND|RD|TH)(?:\p{Lu}{1,2}|[dg])(?:-\p{L}+)?")
 """Words that begin with a digit, as 5G, 3D and 3D-printed. Others are amounts, ordinals and years."""
+_NO_SPACES, _KANJI_FROM = "\u3040", "\u3400"  # first characters of kana, and of ideographs
 _ONE_SYLLABLE = "\u1100"  # character from which on two letters may be a word of meaning: Hangul and ideographs
 _TURKISH = regex.compile("[ıİğĞ]")
 _SMALL = str.maketrans({"I": "ı", "İ": "i"})
@@ -397,7 +476,10 @@ _INFLECTED = regex.compile("[いうえきくけぎぐげちつてぶべびみむ
 """Hiragana that, after kanji, mostly continue a verb or adjective; particles and forms of する begin with others."""
 _BEFORE_NOUN, _AFTER_NOUN = frozenset("はがをにのともでへやなるた"), frozenset("はがをにのともでへや")
 """Hiragana beside a single kanji that is a word, as in "新鮮な水は"."""
-_PARTICLE = regex.compile(r"([的了在是和与與也很这這那不就都而及或之其被把吧呢吗嗎啊])")
+_PARTICLE = regex.compile(
+    r"((?<!目)的(?!士)|了(?!解)|(?<![存潜])在|是|(?<!共)和(?![平谐])|(?<!参)[与與]|也(?!门)|[很这那這不]|(?<!成)就(?!业)"
+    r"|(?<![首成古])都(?!市)|而|(?<![埃普])及(?!格)|或|之|(?<!土耳)其|被(?!告)|[把吧呢吗嗎啊你我她它]|(?<![其吉])他)"
+)
 """Chinese characters that hardly belong to a noun of two."""
 _UNSPACED = regex.compile(r"\p{Han}+|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+")
 _READ = 20_000  # maximum number of texts in which words without spaces are found
@@ -454,7 +536,9 @@ class WordReader:
             frozenset(short.lower() for text in cased for short in _CAPITALS.findall(text)) if cased else None,
             2 * len(kana) > sum(1 for text in texts if _KANJI.search(text)),
             frozenset(run for text in kana for run in _SEGMENT.findall(text)),
-            unspaced_words(part for run in runs for part in _PARTICLE.split(run) if not _PARTICLE.match(part)),
+            whole_words(
+                unspaced_words(part for run in runs for part in _PARTICLE.split(run) if not _PARTICLE.match(part)), stop
+            ),
         )
 
     @classmethod
@@ -518,6 +602,8 @@ class WordReader:
         if cased and piece[-1] == "s" and len(piece) > 2 and piece[:-1].isupper():
             word = word[:-1]  # plural of an abbreviation, as TVs
         if len(word) > 2:
+            if self.language == "de":
+                return stem(word, "german")
             if word.endswith("ies") and len(word) > 4:
                 return word[:-3] + "y"
             return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word

@@ -36,6 +36,8 @@ _SAME = {"nb": "no", "nn": "no", "wuu": "zh", "yue": "zh", "sdh": "ku", "arz": "
 """Code of a variety → code of its language; "" for text that is in no language."""
 UNSPACED = frozenset(("ja", "km", "lo", "my", "th", "zh"))
 """Languages that are written without spaces between words."""
+COMPOUNDING = frozenset(("da", "de", "nl", "no", "sv"))
+"""Languages that write compounds in one word."""
 _NAMES = {
     "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian",
     "bn": "Bengali", "bs": "Bosnian", "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German",
@@ -264,31 +266,39 @@ Entries with an apostrophe or a full stop are left out, because tokens of ROUGE 
 # Kinds of words, by light rules, for names of themes
 
 _VERBS = """
-    accept add affect agree apply argue avoid begin benefit born bring build buy call change check choose claim continue
-    create deal decide deny depend deserve die eat encourage enjoy ensure exist explain fail fall feel find forget gave
-    gotten happen hear hold hope improve include increase kill lead learn leave live lose love make meet move offer
-    occur pay play prevent produce promote protect prove put raise read recognize reduce rely remain remove require
-    respond save seek sell send serve set show speak spend start stay stop suffer suggest support suppose talk teach
-    throw treat turn understand undermine wait watch win wonder work write accepted based became began broke built
-    chose done drew fell felt found grew held kept knew led left lost made meant met paid ran rose sat sold spent stood
-    taught thought threw told won wrote billion dlr hundred million mln pct qtr stg thousand
+    accept add affect agree apply argue avoid begin benefit born bring build buy call change check choose claim
+    continue create deal decide deny depend deserve die eat encourage enjoy ensure exist explain fail fall feel find
+    forget gave gotten happen hear hold hope improve include increase kill lead learn leave live lose love make meet
+    move offer occur pay play prevent produce promote protect prove put raise read recognize reduce rely remain remove
+    require respond save seek sell send serve set show speak spend start stay stop suffer suggest support suppose talk
+    teach throw treat turn understand undermine wait watch win wonder work write accepted based became began broke
+    built chose done drew fell felt found grew held kept knew led left lost made meant met paid ran rose sat sold spent
+    stood taught thought threw told won wrote billion dlr hundred million mln pct qtr stg thousand analyze climb drop
+    hike involve jump narrow refer rise slip soar unveil urge widen
 """
 _QUALITIES = """
     alive aware back bad big common difficult distinct early easy effective foreign front full general good great hard
     high huge important individual inherent large late local long low main major minor modern natural new old open own
-    physical poor potential present public ready real recent short short-term side significant similar simple single
-    small special strong top true unable unlike whole wide wrong young actually ago always earlier never really today
-    yesterday better greater higher larger lower particular popular smaller worse faire dire voir prendre hacer decir
-    tener bon bonne grand grande nouveau nouvelle petit petite ancien ancienne buen buena gran nuevo nueva
-    没有 可以 通常 表示 认为 提供 进行 使用 开始 成为 包括 需要 可能 已经 这些 一些 许多 特别 正常 能够 位于 举行 前往
-    到达 分为 看到 获得 导致 造成 发现 大多数 场合 場合 必要 最大 十分 現在 特別
+    perfect multiple various certain specific additional current entire previous physical poor potential present public
+    ready real recent short short-term side significant similar simple single small special strong top true unable
+    unlike whole wide wrong young actually ago always earlier never really today yesterday better greater higher larger
+    lower particular popular smaller worse faire dire voir prendre hacer decir tener bon bonne grand grande nouveau
+    nouvelle petit petite ancien ancienne buen buena gran nuevo nueva 没有 可以 通常 表示 认为 提供 进行 使用 开始 成为
+    包括 需要 可能 已经 这些 一些 许多 特别 正常 能够 位于 举行 前往 到达 分为 看到 获得 导致 造成 发现 大多数 场合
+    場合 必要 最大 十分 現在 特別 几乎 往往 目前 如今 最终 最后 过去 当时 曾经 经常 获取 接受 参加 产生 形成 引起 引发
+    影响 建议 考虑 决定 保持 来自 属于 称为 作为 组成 结束 出现 发生 显示 表明 支持 希望 要求 提出 采取 达到 得到 选择
+    处理 继续 停止 增加 减少 提高 存在 具有 拥有 适合 重要 主要 巨大 一样 不同 相同 容易 困难 简单 提前 大多 非常 甚至
+    只有 所有 任何 更多 一種 当時 実際 予定 可能 確保 利用 関連 一般 通常 以前 以上 以下 様々 同様 同時 実施 開始 緩和
+    有名 両 他 後 前 中 上 下 内 外 間 時 方 数 約 各 同 全 位 点 物 事 者 側 面 際 度 回 何
 """
 _GENERIC = """
     amount area aspect bit case day example fact form group idea individual kind level lot man matter member number
     part people person piece place point problem question reason result side sort term thing time type use way woman
-    year pct percent mln 月 日 年 人 january february march april june july august september october november december
-    besoin début exemple fin fois forme jour mois moment moyen temps día año ejemplo forma lugar manera parte tiempo
-    vez beispiel ding jahr teil weise zeit
+    year hour minute second week month pct percent mln 月 日 年 人 january february march april june july august
+    september october november december besoin début exemple fin fois forme jour mois moment moyen temps día año
+    ejemplo forma lugar manera parte tiempo vez mayoría beispiel ding jahr teil weise weis zeit art fall grund ort
+    mensch leut punkt stand bereich nah moglich richtung seit angab besond 东西 情况 方面 方式 部分 范围 过程 结果 时间
+    时候 地方 人员 第一 第二 方法 結果 状況 部分 使用 提供 発表 報告 位置 存在 時間 週間 世紀
 """
 _NEEDED = """
     amount back bill bottom computer cry detail fire front full interest mill move name part show side system top
@@ -323,7 +333,7 @@ _HEAD_FIRST = frozenset(("ca", "es", "fr", "it", "pt", "ro"))
 """Languages in which an adjective mostly follows its noun."""
 _INFLECTION = re.compile(r"(\w{2,}?)(?:ing|ed)")
 _ENDINGS = {
-    "de": ("$^", r"...(?:isch|lich|ig)e[nrms]?$"),
+    "de": ("$^", r"...(?:isch|lich|(?<!kön)ig)$"),
     "en": (
         r"(?:tion|sion|ment|ness|ity|ism|ist|ship|ance|ence|hood|dom|logy|er|or)$",
         r"(?:ly|...ed|...ing|[gl]est|ous|ful|less|able|ible|ive|ize|ify|ish|ary|ic|(?<!ni|im|it|iv|os|aw)al)$",
@@ -332,12 +342,30 @@ _ENDINGS = {
         r"(?:tion|sion|ment|té|isme|iste|ance|ence|eur|age|ure|ie)$",
         r"(?:[^i]er|ir|ître|ant|ée?|ent|ait|if|ive|eux|euse|el|elle|al|ale|aux|ique|able)$",
     ),
+    "ja": ("[者員家国党会社院校法力性病賞車機店局]$", "[的化]$|^[各同両約第毎]"),
+    "zh": (
+        "[者员家国党会院校法力性病奖车机店局队赛业品率权税器]$",
+        "^[一第每该这那某各此另更最很较不没]|[了着过得们称]$|^有[一些]|^[^高初国海网地][中内上下]$"
+        "|[斯克尔特夫姆恩蒂娜亚拉里利尼纳索罗洛]{2}$",
+    ),
     "es": (
         r"(?:ción|sión|miento|dad|ismo|ista|ancia|encia|dor|aje|ura|ía)$",
         r"(?:ar|er|ir|ando|iendo|[aiu]d[oa]|aron|ieron|aba|os[oa]|iv[oa]|able|ible|ic[oa]|al|mente)$",
     ),
 }
 """Ends of nouns, and of verbs, adjectives and adverbs."""
+_STARTS = frozenset(".!?:…")
+_BESIDE = {
+    "zh": tuple(map(re.compile, (
+        "[的该个项名位种座次场条只支件各每]|这个|一个",
+        "[是和与、等将会在，。]",
+        "[不没会能要将被来去以所就也都才还再很地]|可以|可能|必须|应该|正在|已经|开始|没有",
+        "[了过着到给]",
+        "(?!)",
+    ))),
+    "ja": tuple(map(re.compile, ("(?!)", "[はがをのもとにでへや、。]", "(?!)", "[しす]|され|でき", "な(?![どらく])"))),
+}  # fmt: skip
+"""What stands before and after nouns, before and after verbs, and after adjectives, in texts without spaces."""
 
 
 class WordKinds:
@@ -346,7 +374,8 @@ class WordKinds:
     def __init__(self, language: str) -> None:
         self.language = language
         self._articles = frozenset(_ARTICLES.get(language, "").split())
-        self._strict = language in _HEAD_FIRST and language in _ARTICLES  # nothing but what stands beside tells a noun
+        # Nothing but what stands beside tells a noun, or a capital inside a sentence.
+        self._strict = language == "de" or (language in _HEAD_FIRST and language in _ARTICLES)
         self._nouns, self._verbs, self._others = Counter[str](), Counter[str](), Counter[str]()
 
     def read(self, written: Sequence[str], keys: Sequence[str], elided: Sequence[str]) -> None:
@@ -361,8 +390,11 @@ class WordKinds:
             before = elided[i] or (written[i - 1].lower() if i and opens else "")
             after = written[i + 1].lower() if i + 1 < len(keys) and closes else ""
             introduced = before in self._articles or (before in _PREPOSITIONS and not key.endswith("ing"))
-            capital = bool(i) and written[i][0].isupper()
-            if self.language == "de" and i:
+            begins = not i or written[i - 1] in _STARTS
+            capital = not begins and written[i][0].isupper()
+            if self.language in _BESIDE:
+                self._read_beside(key, before, after, closes)
+            elif self.language == "de" and not begins:
                 (self._nouns if capital and self._leaning(key) >= 0 else self._others)[key] += 2
             elif before in _BEFORE_VERB:
                 self._verbs[key] += 1 if before != "to" else 0.5  # type: ignore[assignment]
@@ -373,10 +405,20 @@ class WordKinds:
             elif after in self._articles:
                 self._verbs[key] += not introduced
 
+    def _read_beside(self, key: str, before: str, after: str, closes: bool) -> None:
+        """Count the characters beside a Chinese or Japanese word."""
+        noun_before, noun_after, verb_before, verb_after, other_after = _BESIDE[self.language]
+        if verb_before.fullmatch(before) or verb_after.match(after):
+            self._verbs[key] += 0.5  # type: ignore[assignment]
+        elif other_after.match(after):
+            self._others[key] += 1
+        elif closes and (noun_before.fullmatch(before) or noun_after.match(after)):
+            self._nouns[key] += 1
+
     def noun(self, word: str) -> bool:
         """Return whether a word, by its key, is no verb, adjective or adverb."""
         return (
-            word not in _NO_NOUNS
+            (word not in _NO_NOUNS or self.language == "de")
             and not (self.language == "en" and _verb_of(word) in _EMPTY)
             and self._nouns[word] + self._leaning(word) >= self._verbs[word] + self._others[word] + self._strict
         )
@@ -425,6 +467,11 @@ _REST = 4
 _COHESION = 2.0
 """Minimum logarithm of the frequency of a word over that of its parts, if these were independent."""
 _CHARACTER = regex.compile(r"\X")
+_ADDED = (
+    frozenset("该每各某此本个项名位种座次场条只支张件些更最较但会能要可将从向到对为"),
+    frozenset("中内下上里后前时外间们地等会将"),
+)
+"""Characters that are written before and after Chinese words and are no part of them."""
 
 
 def unspaced_words(parts: Iterable[str]) -> dict[str, int]:
@@ -460,6 +507,17 @@ def unspaced_words(parts: Iterable[str]) -> dict[str, int]:
     }
 
 
+def whole_words(words: Mapping[str, int], function: frozenset[str]) -> dict[str, int]:
+    """Return Chinese words without those that have a ``function`` word, or one character too many, at an end."""
+    known = tuple(word for word in function | _NO_NOUNS if len(word) > 1 and word[0] >= "\u3400")
+
+    def longer(word: str) -> bool:
+        before, after = word[0] in _ADDED[0] and word[1:] in words, word[-1] in _ADDED[1] and word[:-1] in words
+        return before or after or word.startswith(known) or word.endswith(known)
+
+    return {word: count for word, count in words.items() if word in known or not longer(word)}
+
+
 def split(part: str, words: Mapping[str, int]) -> list[tuple[str, bool]]:
     """Return the pieces of a part of a text, and whether they are taken for words."""
     borders = _borders(part)
@@ -477,7 +535,7 @@ def split(part: str, words: Mapping[str, int]) -> list[tuple[str, bool]]:
     found: list[tuple[str, bool]] = []
     for single, group in groupby(reversed(spans), lambda span: span[1] - span[0] == 1):
         own = list(group)
-        usable = not single or 1 < len(own) <= _REST
+        usable = not single or (1 < len(own) <= _REST and part[borders[own[0][0]]] not in _ADDED[0])
         joined = [(own[0][0], own[-1][1])] if single else own
         found += [(part[borders[start] : borders[end]], usable) for start, end in joined]
     return found
