@@ -231,7 +231,7 @@ def _declared_encoding(beginning: bytes) -> str:
     try:
         known = codecs.lookup(found.group(1).decode("ascii"))
         b"a".decode(known.name)
-    except (LookupError, UnicodeError):
+    except (LookupError, ValueError):
         return ""
     # A declaration that could be read as ASCII cannot be UTF-16, whatever it declares (HTML standard, 13.2.3.2).
     return "utf-8" if known.name.startswith(("utf-16", "utf-32")) else known.name

@@ -101,7 +101,7 @@ class Mail(DocumentReader[MailConfig]):
         for number, piece in enumerate(pieces, start=1):
             message = _message(path, piece)
             place = f"message {number:,}" if len(pieces) > 1 else ""
-            title = " ".join(str(message["subject"] or "").split()) or (f"Message {number:,}" if place else "")
+            title = _header(message, "subject") or (f"Message {number:,}" if place else "")
             yield Document(title, self._blocks(message, place), _values(message))
 
     def _keeps(self, kind: str) -> bool:
@@ -189,6 +189,15 @@ def _message(path: Path, data: bytes) -> EmailMessage:
     return message
 
 
+def _header(message: MIMEPart, name: str) -> str:
+    """Return a header in one line, "" without one, and as it is written where Python's parser of headers fails."""
+    try:
+        text = str(message[name] or "")
+    except (AttributeError, IndexError, TypeError, ValueError):  # such as From: .0" x" <a>
+        text = next(str(value) for key, value in message.raw_items() if key.lower() == name)
+    return " ".join(text.split())
+
+
 def _text(reader: DocumentReader, part: MIMEPart, place: str) -> str:
     data = part.get_payload(decode=True)
     declared = str(part.get_content_charset() or "")
@@ -197,10 +206,10 @@ def _text(reader: DocumentReader, part: MIMEPart, place: str) -> str:
 
 def _values(message: EmailMessage) -> dict[str, Value]:
     values: dict[str, Value] = {}
-    if sender := " ".join(str(message["from"] or "").split()):
+    if sender := _header(message, "from"):
         values["from"] = sender
     try:
-        moment: datetime = parsedate_to_datetime(str(message["date"]))
+        moment: datetime = parsedate_to_datetime(_header(message, "date"))
     except (TypeError, ValueError, OverflowError):
         return values
     return values | {"date": moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)}
@@ -250,8 +259,8 @@ class SavedPage(DocumentReader[DocumentConfig]):
         ]
         plain = [part for part in message.walk() if part.get_content_type() == "text/plain"]
         texts = [Block("text beside the page", _text(self, part, "")) for part in plain]
-        url = str(message["snapshot-content-location"] or pages[0]["content-location"] or "")
-        title = page.title or " ".join(str(message["subject"] or "").split())
+        url = _header(message, "snapshot-content-location") or _header(pages[0], "content-location")
+        title = page.title or _header(message, "subject")
         yield Document(title, [*page.blocks, *frames, *texts], url=url if url.startswith("http") else "")
 
 

@@ -140,7 +140,7 @@ def decoded(data: bytes, declared: str, account: ReadAccount, place: str = "") -
     for encoding in [*encodings, "utf-8-sig"]:
         try:
             return data.decode(encoding)
-        except (LookupError, UnicodeError):
+        except (LookupError, ValueError):  # unknown, not the right one, or a name with a NUL
             continue
     found = guesses(data)
     if is_certain(found):
