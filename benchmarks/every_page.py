@@ -1,12 +1,12 @@
 """Measure every page in Chromium, opened by URL and from the page beside it, and the memory of the web server.
 
-    python -m benchmarks.every_page HOME [--repeat 5] [--loads 200]
+    python -m benchmarks.every_page HOME [--repeat 5] [--loads 200] [--rest 60]
 
 ``HOME`` is the data folder of an installation, for example of the demo. A page is stable at the last change of its
 content before a second without a change. Values are medians in seconds: until the first contentful paint (by URL) and
 until the page is stable, with the CPU seconds of server and browser, since other work on the machine lengthens the time
 only. The first load is that of the start page by a new server and a browser with an empty cache, with its bytes on the
-wire. Memory is the resident set of the server, at the start and after the loads.
+wire. Memory is the resident set of the server: at the start, after the loads, and after a rest without visitors.
 """
 
 from __future__ import annotations
@@ -161,6 +161,7 @@ def main() -> None:
     parser.add_argument("home", type=Path)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--loads", type=int, default=200)
+    parser.add_argument("--rest", type=int, default=60, help="seconds without visitors at the end")
     args = parser.parse_args()
     with sync_playwright() as playwright, server(args.home) as (url, process):
         print(f"{load_averages()}; the server: {process.memory_info().rss / 1e6:.0f} MB", flush=True)
@@ -200,6 +201,8 @@ def main() -> None:
             loads += 1
         print(f"memory after {loads} loads: {process.memory_info().rss / 1e6:.0f} MB; {load_averages()}")
         browser.close()
+        time.sleep(args.rest)
+        print(f"memory after {args.rest} seconds without visitors: {process.memory_info().rss / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ctypes
 import gc
 import hashlib
 import importlib
@@ -12,13 +11,14 @@ import pkgutil
 import sys
 import threading
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from themescope.core.errors import ConfigError, ThemescopeError
 from themescope.db.passwords import signing_key
 from themescope.db.settings import Settings
-from themescope.jobs.common import logs
+from themescope.jobs.common import logs, memory
 from themescope.jobs.services import search
 from themescope.webapp import features
 
@@ -27,7 +27,7 @@ _START_S = 30.0
 
 def preload() -> None:
     """Import what pages need and open the store in advance, which takes seconds on a small machine."""
-    for library in ("PIL.Image", "pandas.io.formats.style", "scipy.optimize", "scipy.stats"):
+    for library in ("PIL.Image", "pandas.io.formats.style"):
         importlib.import_module(library)
     # Wait until Streamlit runs; it warns about every cache that is created before.
     from streamlit import runtime
@@ -54,6 +54,29 @@ def preload() -> None:
     # Collecting garbage would stop all people's pages to traverse what has been imported.
     gc.collect()
     gc.freeze()
+    rest(looks())
+
+
+def looks() -> Iterator[bool]:
+    """Yield every few seconds whether there is a visitor, until the server stops."""
+    from streamlit.runtime import Runtime, RuntimeState, exists
+
+    while exists():
+        time.sleep(5)
+        yield Runtime.instance().state is RuntimeState.ONE_OR_MORE_SESSIONS_CONNECTED
+
+
+def rest(visited: Iterable[bool]) -> None:
+    """Empty the caches of pages when nobody was there at six looks in a row."""
+    import streamlit as st
+
+    quiet = 6
+    for someone in visited:
+        quiet = 0 if someone else quiet + 1
+        if quiet == 6:
+            st.cache_data.clear()
+            st.cache_resource.clear()
+            memory.give_back()
 
 
 def main() -> None:
@@ -67,10 +90,7 @@ def main() -> None:
     logs.set_up("web", settings.log_format if settings else "text")
     # The application needs it. If two threads import pandas at the same time, one may find it half initialised.
     importlib.import_module("themescope.webapp.routes.sign_in")
-    # Two arenas of memory for all threads (M_ARENA_MAX of malloc.h), where the C library is that of GNU: each page runs
-    # in a thread of its own, and by default up to eight arenas for each core keep what these have freed.
-    with suppress(AttributeError, OSError, TypeError):  # other C libraries, and Windows
-        ctypes.CDLL(None).mallopt(-8, 2)
+    memory.limit()  # each page runs in a thread of its own
     # Without it, uvicorn would believe any process of this machine what it says about the address of a client.
     os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
     search.keep_models_apart()

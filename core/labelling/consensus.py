@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import entr, expit, logit
-from scipy.stats import t as student
+from scipy.special import entr, expit, logit, stdtrit
 
 from themescope.core.labelling.agreement import (
     FEWEST_ARTICLES,
@@ -436,7 +435,7 @@ def jackknife(value: float, without: Floats) -> Estimate:
         return Estimate(float(value), float(value), float(value), n)
     error = np.sqrt((n - 1) / n * squares.sum())
     freedom = max(squares.sum() ** 2 / (squares**2).sum() - 1.0, 1.0)
-    half, here = float(student.ppf((1 + LEVEL) / 2, freedom)) * error, logit(value)
+    half, here = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error, logit(value)
     return Estimate(float(value), float(expit(here - half)), float(expit(here + half)), n)
 
 

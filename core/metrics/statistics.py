@@ -105,9 +105,7 @@ def _grouped(values: Floats, groups: Ids | None) -> tuple[Floats, Floats]:
 
 # --- paired tests -----------------------------------------------------------------------------------------------------
 
-
-_EXACT = 50
-"""Maximum number of differences for the exact form of Wilcoxon's test; beyond it is a normal approximation."""
+_EXACT = 50  # maximum number of differences for the exact form of Wilcoxon's test
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +134,30 @@ def signed_rank_ps(differences: ArrayLike) -> Floats:
     approximation with the variance of tied ranks.
     """
     from scipy.special import ndtr
-    from scipy.stats import rankdata, wilcoxon
 
     values = np.asarray(differences, dtype=np.float64)
-    sizes = np.abs(values)
+    sizes, once = np.abs(values), np.ones((1, len(values)))
     zeros = (sizes == 0.0).sum(axis=0)
-    ranks = np.where(sizes == 0.0, 0.0, rankdata(sizes, axis=0) - zeros) if len(values) else sizes
+    ranks = np.stack([_ranks(column, once)[0] for column in sizes.T], axis=1) if sizes.size else sizes
+    ranks = np.where(sizes == 0.0, 0.0, ranks - zeros)
     above = np.where(values > 0.0, ranks, 0.0).sum(axis=0)
     deviation = np.sqrt((ranks**2).sum(axis=0)) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         found = 2 * ndtr(-np.abs(above - ranks.sum(axis=0) / 2) / deviation)
     found = np.where(deviation > 0.0, found, 1.0)
     for column in np.flatnonzero((len(values) - zeros <= _EXACT) & (deviation > 0.0)):
-        known = values[values[:, column] != 0.0, column]
-        if len(np.unique(np.abs(known))) == len(known):
-            found[column] = wilcoxon(known, method="exact").pvalue
+        known = sizes[sizes[:, column] != 0.0, column]
+        if len(np.unique(known)) == len(known):
+            found[column] = _exact_signed_rank_p(int(above[column]), len(known))
     return np.asarray(found)
+
+
+def _exact_signed_rank_p(rank_sum: int, n: int) -> float:
+    """Return the two-sided p of a sum of positive ranks among 1 … n, each of which is positive with probability 1/2."""
+    ways = np.ones(1)  # sets of ranks by their sum; 2^50 of them are exact in float64
+    for rank in range(1, n + 1):
+        ways = np.append(ways, np.zeros(rank)) + np.append(np.zeros(rank), ways)
+    return float(min(1.0, 2 * min(ways[: rank_sum + 1].sum(), ways[rank_sum:].sum()) / 2.0**n))
 
 
 def holm(ps: Sequence[float] | Floats) -> list[float]:
@@ -313,7 +319,7 @@ class Crosstab:
 
 def crosstab(rows: Codes, columns: Codes, shape: tuple[int, int]) -> Crosstab:
     """Return the table of items (n,) whose class is known in both; ``shape`` is the number of classes of each."""
-    from scipy import stats  # the commands import the names of periods, and must start fast
+    from scipy.special import chdtrc  # the commands import the names of periods, and must start fast
 
     known = (rows >= 0) & (columns >= 0)
     cells = rows[known].astype(np.int64) * shape[1] + columns[known]
@@ -327,7 +333,7 @@ def crosstab(rows: Codes, columns: Codes, shape: tuple[int, int]) -> Crosstab:
     used = min(int((by_row > 0).sum()), int((by_column > 0).sum())) - 1
     degrees = max((int((by_row > 0).sum()) - 1) * (int((by_column > 0).sum()) - 1), 0)
     chi_square = float(squares.sum()) if degrees else 0.0
-    p = float(stats.chi2.sf(chi_square, degrees)) if degrees else 1.0
+    p = float(chdtrc(degrees, chi_square)) if degrees else 1.0
     cramers_v = float(np.sqrt(chi_square / (n * used))) if used > 0 else 0.0
     return Crosstab(counts, expected, residuals, chi_square, degrees, p, min(cramers_v, 1.0))
 
@@ -397,9 +403,8 @@ def pearson(a: Floats, b: Floats) -> float:
 
 def spearman(a: Floats, b: Floats) -> float:
     """Return Pearson's r of the ranks; ties have their mean rank."""
-    from scipy.stats import rankdata
-
-    return pearson(rankdata(a), rankdata(b))
+    once = np.ones((1, len(a)))
+    return pearson(_ranks(a, once)[0], _ranks(b, once)[0])
 
 
 def agreement_with_scores(series: ArrayLike, predicted: ArrayLike, given: Floats, seed: int) -> dict[str, Estimate]:

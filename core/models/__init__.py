@@ -330,6 +330,7 @@ _CARDS = (
         "This project; after Arora et al. 2017, A Simple but Tough-to-Beat Baseline for Sentence Embeddings, and "
         "Khosla et al. 2020, Supervised Contrastive Learning",
         factory="static_encoder:StaticEncoder",
+        config="contrastive.config:StaticEncoderConfig",
         tags=("needs-sections", "accepts-teacher", "english", "one-core", "usual"),
     ),
     _card(
@@ -358,6 +359,7 @@ _CARDS = (
         "This project; after Reimers and Gurevych 2019, Sentence-BERT, and Khosla et al. 2020, Supervised Contrastive "
         "Learning",
         factory="thematic_encoder.model:ThematicEncoder",
+        config="contrastive.config:ThematicEncoderConfig",
         tags=("encoder", "needs-sections", "english", "usual"),
         revision=2,
     ),
@@ -368,6 +370,7 @@ _CARDS = (
         "of the same section are close to each other.",
         "This project; after Khosla et al. 2020, Supervised Contrastive Learning",
         factory="thematic_encoder.model:ContextEncoder",
+        config="contrastive.config:ContextEncoderConfig",
         tags=("needs-models", "any-models", "one-encoder", "needs-sections", "per-article", "english"),
     ),
     _card(
@@ -377,7 +380,7 @@ _CARDS = (
         "subjects of short texts better apart; nothing is learned.",
         "This project",
         factory="thematic_encoder.model:ListEncoder",
-        config="thematic_encoder.model:Config",
+        config="sentence_encoder:Config",
         tags=("needs-models", "any-models", "one-encoder", "english"),
     ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice, product
 from pathlib import Path
@@ -16,73 +15,20 @@ from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional
 
-from themescope.core.config import option
-from themescope.core.errors import ConfigError, DataError, MissingExtraError
+from themescope.core.errors import DataError, MissingExtraError
 from themescope.core.models.artifact import damaged, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.models.base import TrainedModel, unit_length
-from themescope.core.models.contrastive.sampling import Batch, DistillationConfig, split_articles
+from themescope.core.models.contrastive.config import StaticEncoderConfig
+from themescope.core.models.contrastive.sampling import Batch, split_articles
 from themescope.core.models.contrastive.training import Examples, train_with_teacher
 from themescope.core.models.networks import digest_of_arrays, pick_device
 from themescope.core.text.encoders import WEIGHTS, write_steps
 from themescope.core.text.languages import ABBREVIATIONS, STRAIGHT_QUOTES, tokenize
-from themescope.core.text.word_vectors import STORAGES, NumberedTexts, Storage, WordVectors, load_word_vectors, numbered
+from themescope.core.text.word_vectors import NumberedTexts, Storage, WordVectors, load_word_vectors, numbered
 from themescope.core.types import SILENT, Corpus, Float32, Index, Report, Sentence, SubReport, Vectors
 
 _READ = 0.1  # share of the progress after reading the sentences
 _BLOCK = 8_192  # sentences tokenised at once, which bounds the memory
-
-
-@dataclass(frozen=True)
-class StaticEncoderConfig(DistillationConfig):
-    """Settings of ``static-encoder``."""
-
-    word_vectors: tuple[str, ...] = option(
-        ("glove-6b-50d",),
-        "Tables of word vectors to start from, concatenated: the id of a table, a file, or distilled:FOLDER of a "
-        "sentence encoder (distilled: alone uses the installed one).",
-        file=True,
-    )
-    vocabulary_limit: int = option(0, "Read only the first words of each table, this many; 0 reads all.", low=0)
-    vocabulary: int = option(
-        40_000,
-        "Maximum number of words: the most frequent ones of the training articles, in lower case.",
-        low=1,
-        high=1_000_000,
-        unit="words",
-    )
-    least_count: int = option(5, "Ignore words that occur less often in the training articles.", low=1, high=1_000_000)
-    dim: int = option(
-        128,
-        "Maximum number of dimensions of a vector; starts with the principal components of the tables.",
-        low=2,
-        high=4_096,
-    )
-    train_vectors: bool = option(
-        True,
-        "Train the vector of every word. Otherwise only the weights of words and one linear map of all vectors "
-        "are trained, which is several times as fast.",
-    )
-    frequency: float = option(
-        1e-3,
-        "Parameter a of the initial weight a / (a + p) of a word, where p is its share of all words; the weights "
-        "are learned.",
-        low=1e-6,
-        high=1e3,
-    )
-    word_dropout: float = option(0.1, "Share of words that is left out in training.", low=0.0, high=0.95)
-    articles_per_batch: int = option(16, "Number of articles in a batch.", low=1, high=1_024)
-    epochs: int = option(3, "Maximum number of visits to each article.", low=1, high=10_000)
-    learning_rate: float = option(1e-3, "Highest learning rate of AdamW.", low=1e-7, high=1.0)
-    weight_decay: float = option(0.0, "Weight decay of AdamW.", low=0.0, high=10.0)
-    precision: str = option("fp32", "Number format of the vectors in training.", choices=("fp32",))
-    storage: str = option(
-        "fp16", "Number format of the vectors in the saved model; int8 needs half of fp16.", choices=STORAGES
-    )
-
-    def validate(self) -> None:
-        """Refuse an empty list of tables."""
-        if not self.word_vectors:
-            raise ConfigError(f"{self.named('word_vectors')} is empty. Name at least one table.")
 
 
 class StaticEncoder(TrainedModel, config=StaticEncoderConfig):

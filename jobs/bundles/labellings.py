@@ -20,6 +20,7 @@ import numpy as np
 from themescope.core.errors import ReadError
 from themescope.core.labelling import changes, partition
 from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
+from themescope.core.labelling.codebook.entries import string
 from themescope.core.labelling.operations import OperationKind, only_about, without
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKey, EntryKind, Partition
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows, with_approvals
@@ -343,13 +344,6 @@ def _sentence(entry: dict[str, Any]) -> _Sentence:
         source, coder, sure = entry["made_by"]
         made_by = Maker(Source(source), string(coder)), None if sure is None else _probability(sure)
     return _Sentence(whole_number(facts["id"]), place, number, uncertain, string(entry["note"]), made_by)
-
-
-def string(value: Any) -> str:
-    """Return ``value`` if it is a string; raise ``TypeError`` otherwise."""
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
 
 
 def whole_number(value: Any) -> int:

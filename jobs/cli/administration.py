@@ -31,10 +31,11 @@ def worker(
     warm_up: Annotated[bool, "Precompile the code that maps need while idle."] = True,
 ) -> None:
     """Run queued jobs until stopped. Interrupted jobs are queued again and resume."""
-    from themescope.jobs.common import logs
+    from themescope.jobs.common import logs, memory
     from themescope.jobs.queue.worker import Worker
 
     logs.set_up("worker", Settings.from_environment().log_format)
+    memory.limit()
     if Worker(shell.store, queue, warm_up).run(workers):
         shell.store.close()
         # What maps need has been compiled by now, and importing it again would take back the memory.

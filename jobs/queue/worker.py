@@ -14,6 +14,7 @@ from types import FrameType
 from themescope.core.errors import SchemaError, ThemescopeError
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
+from themescope.jobs.common import memory
 from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.kinds.append_corpus import staged_name
 from themescope.jobs.kinds.import_corpus import remove_unfinished
@@ -31,11 +32,8 @@ PRESENCE_S = 2.0
 IDLE_S = 20.0
 """Seconds without a job after which a new worker precompiles."""
 
-RENEWAL_S = math.inf if os.name == "nt" else 300.0
-"""Seconds without a job after which a worker that has run some starts anew, without the models that they loaded.
-
-On Windows, a new program would be another process, which whoever supervises the worker does not know.
-"""
+RENEWAL_S = math.inf if os.name == "nt" else 60.0  # on Windows, it would be a process that no supervisor knows
+"""Seconds without a job after which a worker that has run some starts anew, without the models that they loaded."""
 
 CLEANUP_S = 60.0
 """Seconds between two cleanups after killed jobs."""
@@ -117,6 +115,7 @@ class Worker:
             try:
                 if self.runner.run_next():
                     self._idle_since, self._used = time.monotonic(), True
+                    memory.give_back()
                 else:
                     wait_for_jobs(POLL_S)
             except SchemaError as error:

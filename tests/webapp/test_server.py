@@ -14,12 +14,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+import streamlit as st
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from tests.jobs.helpers import wait_for
 from tests.servers import answers, free_port
 from tests.webapp.hands import Open
+from themescope.core.text import languages
 from themescope.db.settings import Settings
 from themescope.webapp import server as web
 from themescope.webapp import start
@@ -192,13 +194,27 @@ if __name__ == "__main__":
     assert not psutil.pid_exists(int(workers[1]))
 
 
-HEAVY = ("torch", "umap", "numba", "pynndescent", "sklearn", "gensim", "transformers")
+def test_caches_are_emptied_when_visitors_have_left() -> None:
+    @st.cache_resource
+    def kept() -> object:
+        return object()
+
+    languages.language_shares(["Where is the railway station?"])
+    first = kept()
+    web.rest([True, *[False] * 5, True])
+    assert kept() is first and languages._identifier.cache_info().currsize
+    web.rest([True, *[False] * 6])
+    assert kept() is not first and not languages._identifier.cache_info().currsize
+
+
+HEAVY = ("torch", "umap", "numba", "sklearn", "gensim", "transformers", "scipy.stats", "scipy.optimize")
 IMPORTS = f"""
 import ast, importlib, pkgutil, sys
 from themescope.webapp import features
 for module in pkgutil.walk_packages(features.__path__, "themescope.webapp.features."):
     if module.name not in {{card.factory for card in features.REGISTRY}}:
         importlib.import_module(module.name)
+from themescope.core.models import REGISTRY; [card.config_class() for card in REGISTRY.tagged('usual')]
 for card in features.REGISTRY:
     script = ast.parse(card.script.read_text(encoding="utf-8"))
     for node in script.body:

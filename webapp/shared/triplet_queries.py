@@ -61,6 +61,8 @@ class Evaluation:
         """Return the distance by which the margins were computed."""
         if "relatedness" in self.run.config:
             return "predicted relatedness"
+        if "needs-triplets" not in REGISTRY.get(self.model.method).tags:  # others may import PyTorch
+            return "the model's own distance"
         measured = getattr(REGISTRY.configure(self.model.method, self.model.config), "measured", "")
         return f"{_DISTANCES[measured]} distance" if measured in _DISTANCES else "the model's own distance"
 

@@ -495,15 +495,16 @@ def from_json(text: str) -> list[PortableCode]:
 
 
 def _code(row: dict[str, Any]) -> PortableCode:
-    texts = {name: _string(row[name]) for name in TEXTS if row.get(name)}
-    examples, counter = (tuple(map(_string, row.get(name, ()))) for name in SENTENCES)
+    texts = {name: string(row[name]) for name in TEXTS if row.get(name)}
+    examples, counter = (tuple(map(string, row.get(name, ()))) for name in SENTENCES)
     colour = row.get("colour")
     if not isinstance(colour, int | None):
         raise TypeError(row)
-    return PortableCode(_string(row["name"]), _string(row.get("theme", "")), colour, texts, examples, counter)
+    return PortableCode(string(row["name"]), string(row.get("theme", "")), colour, texts, examples, counter)
 
 
-def _string(value: Any) -> str:
+def string(value: Any) -> str:
+    """Return ``value`` if it is a string; raise ``TypeError`` otherwise."""
     if not isinstance(value, str):
         raise TypeError(value)
     return value

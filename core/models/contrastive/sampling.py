@@ -9,30 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from themescope.core.config import PRECISION, THREADS, Config, option
 from themescope.core.errors import DataError
+from themescope.core.models.contrastive.config import ContrastiveConfig, SampleSize
 from themescope.core.models.networks import LEAST_WEIGHT
 from themescope.core.types import Corpus, Float32, Index, Sentence, Split
 
 _CHOICE, _ORDER, _VISIT, _VALIDATION, _THINNING = range(5)  # streams of random numbers
-
-
-@dataclass(frozen=True, slots=True)
-class SampleSize:
-    """Limits of what is drawn from an article at a visit; 0 sets no limit."""
-
-    sections: int = 0
-    sentences_per_section: int = 0
-    sentences: int = 0
-    least_share: float = 1.0
-    """The share of sentences that is kept is drawn between this and 1."""
 
 
 @dataclass(frozen=True)
@@ -188,89 +177,6 @@ def draw(data: SectionedArticles, article: int, size: SampleSize, random: np.ran
 def _batch(data: SectionedArticles, visits: Sequence[Index]) -> Batch:
     rows = np.concatenate(visits)
     return Batch(rows, np.repeat(np.arange(len(visits)), [len(visit) for visit in visits]), data.sections[rows])
-
-
-@dataclass(frozen=True)
-class ContrastiveConfig(Config):
-    """Batches, loss and optimisation; a method changes defaults and adds the settings of its network."""
-
-    removed: ClassVar[frozenset[str]] = frozenset({"devices"})
-
-    temperature: float = option(0.1, "Temperature τ that similarities are divided by in the loss.", low=1e-3, high=10.0)
-    articles_per_batch: int = option(4, "Number of articles in a batch.", low=1, high=1_024)
-    sections_per_article: int = option(
-        8, "Maximum number of sections drawn from an article at each visit; 0 draws all.", low=0, high=10_000
-    )
-    sentences_per_section: int = option(
-        4, "Maximum number of sentences drawn from a section at each visit; 0 draws all.", low=0, high=100_000
-    )
-    sentences_per_article: int = option(
-        0, "Maximum number of sentences drawn from an article at each visit; 0 sets no limit.", low=0, high=100_000
-    )
-    least_share: float = option(
-        1.0,
-        "Smallest share of an article's sentences that is kept at a visit: the share is drawn anew between this "
-        "and 1, which is a form of augmentation.",
-        low=0.05,
-        high=1.0,
-    )
-    epochs: int = option(10, "Maximum number of visits to each article.", low=1, high=10_000)
-    learning_rate: float = option(1e-3, "Highest learning rate of AdamW.", low=1e-7, high=1.0)
-    warmup: float = option(
-        0.05,
-        "Share of the steps in which the learning rate rises; afterwards it decreases linearly to 0.",
-        low=0.0,
-        high=0.9,
-    )
-    weight_decay: float = option(0.01, "Weight decay of AdamW.", low=0.0, high=10.0)
-    gradient_clip: float = option(1.0, "Maximum norm of the gradient of a batch.", low=1e-3, high=1e6)
-    evaluations_per_epoch: int = option(1, "Number of validations in each epoch.", low=1, high=100)
-    patience_stop: int = option(5, "Number of validations without a gain before training stops.", low=1, high=1_000)
-    training_limit: int = option(
-        0,
-        "Train on at most this many articles, sampled with the seed; 0 uses all. For learning curves.",
-        low=0,
-        unit="articles",
-    )
-    validation_limit: int = option(
-        150, "Maximum number of validation articles, sampled with the seed; 0 uses all.", low=0, unit="articles"
-    )
-    precision: str = option("auto", PRECISION, choices=("auto", "fp32", "bf16"))
-    device: str = option("auto", "auto uses a CUDA GPU if there is one.", choices=("auto", "cpu", "cuda"))
-    threads: int = option(0, THREADS, low=0, high=256)
-    checkpoint_seconds: float = option(15.0, "Interval between checkpoints.", low=0, high=30, unit="s")
-
-    def sample_size(self) -> SampleSize:
-        """Return the limits of what is drawn from an article at a visit."""
-        return SampleSize(
-            self.sections_per_article, self.sentences_per_section, self.sentences_per_article, self.least_share
-        )
-
-
-@dataclass(frozen=True)
-class DistillationConfig(ContrastiveConfig):
-    """Settings of a method that learns from sections and, if the corpus has a fitted model, from that teacher."""
-
-    distillation: float = option(
-        0.5,
-        "Weight α of the teacher in the loss, (1 − α)·contrastive + α·Kullback–Leibler divergence. Without a "
-        "teacher, the loss is the contrastive one.",
-        low=0.0,
-        high=1.0,
-    )
-    distillation_temperature: float = option(
-        0.1,
-        "Temperature that the cosines of teacher and student are divided by before they are compared.",
-        low=1e-3,
-        high=10.0,
-    )
-    teacher_limit: int = option(
-        0,
-        "Embed at most this many training articles with the teacher, sampled with the seed; 0 embeds all. The "
-        "others have the contrastive loss alone.",
-        low=0,
-        unit="articles",
-    )
 
 
 # Supervised contrastive loss within articles (Khosla et al. 2020, equation 2), and the measure of validation

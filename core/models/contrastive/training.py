@@ -17,10 +17,9 @@ from torch import Tensor, nn
 
 from themescope.core.errors import DataError, TrainingError
 from themescope.core.models.base import unit_length
+from themescope.core.models.contrastive.config import ContrastiveConfig, DistillationConfig
 from themescope.core.models.contrastive.sampling import (
     Batch,
-    ContrastiveConfig,
-    DistillationConfig,
     EpochBatches,
     Mean,
     SectionedArticles,

@@ -10,7 +10,6 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self, cast
@@ -20,11 +19,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from themescope.core.config import Config, option
+from themescope.core.config import Config
 from themescope.core.errors import ArtifactError, ConfigError, DataError, ReadError
 from themescope.core.models.artifact import damaged, half_precision, read_json, read_tensors, write_json, write_tensors
 from themescope.core.models.base import CombiningModel, TrainedModel
-from themescope.core.models.contrastive.sampling import Batch, ContrastiveConfig, SectionedArticles, split_articles
+from themescope.core.models.contrastive.config import ContextEncoderConfig, ContrastiveConfig, ThematicEncoderConfig
+from themescope.core.models.contrastive.sampling import Batch, SectionedArticles, split_articles
 from themescope.core.models.contrastive.training import Examples, train
 from themescope.core.models.networks import digest_of_arrays, pick_device, pick_precision
 from themescope.core.models.thematic_encoder.network import (
@@ -62,47 +62,6 @@ _READING = 0.05  # share of the progress that reading the sentences takes
 _WINDOW = 256  # word pieces read at once when embedding; the vector of a longer text is the mean of its windows
 _BLOCK = 8_192  # sentences tokenised and sorted by length at once
 _PROCESSOR_TOKENS = 512  # word pieces at once on a processor; the states of more do not fit into its cache
-
-
-@dataclass(frozen=True)
-class ThematicEncoderConfig(ContrastiveConfig):
-    """Settings of ``thematic-encoder``."""
-
-    folder: str = option(
-        "",
-        "Folder of the sentence encoder to fine-tune, as sentence-transformers writes it; empty uses the installed "
-        "all-MiniLM-L6-v2.",
-        file=True,
-    )
-    prefix: str = option(
-        "", "Text put before every sentence, for encoders that were trained with one, such as “query: ” of E5."
-    )
-    adapter: str = option(
-        "lora",
-        "lora: learn a low-rank change of every linear layer, which makes a small file; full: learn all "
-        "weights of the transformer's layers.",
-        choices=("lora", "full"),
-    )
-    rank: int = option(16, "With lora: rank of the change of a layer.", low=1, high=1_024)
-    alpha: float = option(32.0, "With lora: the change is multiplied by alpha over rank.", low=1e-3, high=1e4)
-    lora_dropout: float = option(0.05, "With lora: share of inputs of the change that is masked.", low=0.0, high=0.95)
-    max_tokens: int = option(
-        64,
-        "Word pieces after which a sentence is cut off in training. Vectors are those of the whole text.",
-        low=4,
-        high=8_192,
-    )
-    chunk_tokens: int = option(
-        2_048,
-        "Word pieces, padding included, that pass through the encoder at once when embedding; more use more memory.",
-        low=16,
-        high=1_000_000,
-    )
-    epochs: int = option(3, "Maximum number of visits to each article.", low=1, high=10_000)
-    learning_rate: float = option(
-        2e-4, "Highest learning rate of AdamW; with full fine-tuning about 5e-5 is better.", low=1e-7, high=1.0
-    )
-    evaluations_per_epoch: int = option(4, "Number of validations in each epoch.", low=1, high=100)
 
 
 class ThematicEncoder(TrainedModel, config=ThematicEncoderConfig):
@@ -328,28 +287,6 @@ def _similarities(text: TextNetwork, pieces: NumberedTexts, batch: Batch) -> Ten
 
 _WEIGHTS, _MATRIX, _BIAS = "context.safetensors", "weight", "bias"
 _READ = 0.3, 0.35  # shares of the progress after the sentences of each split are embedded
-
-
-@dataclass(frozen=True)
-class ContextEncoderConfig(ContrastiveConfig):
-    """Settings of ``context-encoder``."""
-
-    max_tokens: int = option(
-        64,
-        "Word pieces after which a sentence is cut off in training. Vectors are those of the whole text.",
-        low=4,
-        high=8_192,
-    )
-    embedded_per_article: int = option(
-        40,
-        "Maximum number of sentences of a training article whose vectors make its mean, sampled with the seed; the "
-        "others are never drawn. 0 embeds all.",
-        low=0,
-        high=100_000,
-    )
-    epochs: int = option(2, "Maximum number of visits to each article.", low=1, high=10_000)
-    learning_rate: float = option(6e-4, "Highest learning rate of AdamW.", low=1e-7, high=1.0)
-    weight_decay: float = option(0.0, "Weight decay of AdamW.", low=0.0, high=10.0)
 
 
 class ContextEncoder(TrainedModel, CombiningModel, config=ContextEncoderConfig):

@@ -20,7 +20,7 @@ from themescope.core.text.word_vectors import NumberedTexts
 from themescope.core.types import Index
 
 if TYPE_CHECKING:
-    from themescope.core.models.thematic_encoder.model import ThematicEncoderConfig
+    from themescope.core.models.contrastive.config import ThematicEncoderConfig
 
 _TEXTS = 1_024  # tokenised at once
 _TRAINING_CHUNKS = 4  # parts of a training batch, each padded to its longest sentence

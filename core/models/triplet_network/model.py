@@ -32,7 +32,8 @@ from themescope.core.models.artifact import (
     write_word_vectors,
 )
 from themescope.core.models.base import BaseModel, TrainedModel, bounded_rows, unit_length
-from themescope.core.models.contrastive.sampling import Batch, DistillationConfig, split_articles
+from themescope.core.models.contrastive.config import DistillationConfig
+from themescope.core.models.contrastive.sampling import Batch, split_articles
 from themescope.core.models.contrastive.training import Examples, train_with_teacher
 from themescope.core.models.networks import (
     digest_of_arrays,

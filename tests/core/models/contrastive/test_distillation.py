@@ -11,10 +11,11 @@ from scipy import sparse
 from tests.core.reports import Watched
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.models.contrastive import sampling, training
+from themescope.core.models.contrastive.config import DistillationConfig
 from themescope.core.models.contrastive.training import drop_teacher, teacher_of
 from themescope.core.types import SILENT, Corpus, NullReport, Sentence
 
-CONFIG = sampling.DistillationConfig(distillation=0.25, distillation_temperature=0.5)
+CONFIG = DistillationConfig(distillation=0.25, distillation_temperature=0.5)
 
 
 class Model:

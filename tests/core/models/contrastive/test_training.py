@@ -7,7 +7,8 @@ from torch import nn
 
 from tests.core.reports import Watched
 from themescope.core.errors import Cancelled, TrainingError
-from themescope.core.models.contrastive.sampling import ContrastiveConfig, sectioned_articles
+from themescope.core.models.contrastive.config import ContrastiveConfig
+from themescope.core.models.contrastive.sampling import sectioned_articles
 from themescope.core.models.contrastive.training import VALIDATION, Examples, train
 from themescope.core.types import SILENT, NullReport, Sentence
 
