@@ -204,7 +204,8 @@ def tables(lists: Sequence[Scores]) -> None:
     for kind, own in means.items():
         print(f"| {kind} ({sum(of == kind)}) | {' | '.join(show(*row[:2]) for row in own)} |")
     print("\n| list | codes | rows: themes (AMI; ARI) | most / fewest rows |\n|---|---|---|---|")
-    sized = {(one["kind"], one.get("name", "")): [] for one in lists if one.get("name") or one not in whole}
+    shown = [one for one in lists if one.get("name") or one not in whole]
+    sized = {(one["kind"], one.get("name", "")): list[Scores]() for one in shown}
     for one in sorted(lists, key=lambda one: int(one["rows"])):
         sized.get((one["kind"], one.get("name", "")), []).append(one)
     for name, own in sized.items():
