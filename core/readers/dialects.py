@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from themescope.core.columns import Profile
 
@@ -34,6 +35,8 @@ _SEPARATOR = re.compile(r"sep=(.)\s*$", re.IGNORECASE)
 _QUALTRICS = '{"ImportId"'
 MISSING = (("-9", "QUESTNNR"), ("-1", "QUESTNNR"), ("-99", _QUALTRICS))
 """Code of a missing answer, and the beginning of a cell in the header by which the survey tool is known."""
+_ESCAPES = re.compile(r'(?![\[{].*[\]}]$).*(?:\\"|\\$)', re.DOTALL)
+"""A cell with backslashes that may escape the quotation marks after them; those of JSON do not."""
 _NO_VALUE = re.compile(
     r"n\W{0,3}a\W?|none|unknown|missing|null|nan|refused|(?:no|not) \w+|k\W?a\W?|[\W\d_]*", re.IGNORECASE
 )
@@ -83,9 +86,8 @@ def swallows(cell: str, delimiter: str, width: int) -> bool:
     """Return whether a cell with line breaks contains what looks like whole rows: its quotation mark is not closed."""
     if width < 2:
         return False
-    return any(line.count(delimiter) == width - 1 for line in cell.split("\n")[1:-1]) or (
-        cell.count("\n") == 1 and cell.count(delimiter) >= 2 * (width - 1)
-    )
+    signs = [line.count(delimiter) - line.count(f"{delimiter} ") for line in cell.split("\n")]  # “late, again”
+    return width - 1 in signs[1:-1] or (len(signs) == 2 and sum(signs) >= 2 * (width - 1))
 
 
 def dialect_of(lines: Sequence[str], delimiter: str = "", quoting: str = "", header: int = 0) -> Dialect:
@@ -139,7 +141,7 @@ def _reading(lines: Sequence[str], delimiter: str, quoting: str) -> _Reading | N
     """Return the reading with the first use of quotation marks that fits all lines, else the one without any."""
     marks = any('"' in line for line in lines)
     spaced = marks and any(f'{delimiter} "' in line for line in lines)
-    found, whole = None, False
+    found = None
     for use in [quoting] if quoting else QUOTINGS if marks else [QUOTES]:
         if use == SPACED and not quoting and not (spaced and (found is None or found.share < 1)):
             continue
@@ -158,12 +160,11 @@ def _reading(lines: Sequence[str], delimiter: str, quoting: str) -> _Reading | N
         below = filled[next(place for place, row in enumerate(filled) if len(row) >= width) :]
         fits = sum(len(row) >= width and not any(cell.strip() for cell in row[width:]) for row in below)
         reading = _Reading(delimiter, use, rows, width, fits / len(below))
-        if found is not None and whole and reading.share < found.share:
+        if found is not None and reading.share < found.share:
             continue  # the backslashes of texts escape nothing
         found = reading
         damaged = any("\n" in cell and swallows(cell, delimiter, width) for row in filled for cell in row)
-        backslash = use == QUOTES and any(cell.endswith("\\") or '\\"' in cell for row in filled for cell in row)
-        whole = not damaged
+        backslash = use == QUOTES and any(map(_ESCAPES.match, chain.from_iterable(filled)))
         if quoting or not (damaged or backslash or (spaced and reading.share < 1)):
             break
     return found

@@ -361,7 +361,8 @@ class _Writer:
                 self._notes.insert(0, note)
         references = [element("NoteRef", {"targetGUID": note}) for note in notes]
         sure = "" if one.probability is None else f"{PROBABILITY}{one.probability!r}"
-        inner = [text_of("Description", sure), *codings, *references]
+        # Other programs show what stands here, as the comment of a coding.
+        inner = [text_of("Description", sure or one.note.removeprefix(PROBABILITY)), *codings, *references]
         return element("PlainTextSelection", {"guid": id, "name": name, **place, **about}, *inner)
 
 

@@ -179,11 +179,14 @@ def label_studio(store: Store, labelling_id: int) -> str:
 
 
 def doccano(store: Store, labelling_id: int) -> str:
-    """Return the current state as JSON lines of doccano, with notes as comments."""
+    """Return the current state as JSON lines of doccano, which imports no comments, but keeps other keys.
+
+    Every line has all keys and no null: doccano makes NaN of what is missing, which its database refuses.
+    """
     lines = (
-        {"id": sentence.id, "text": sentence.text, "label": codes, "Comments": [note] if note else [], **more}
-        for sentence, codes, more in _coded(store, labelling_id)
-        for note in (more.pop("note"),)
+        {"id": sentence.id, "text": sentence.text, "label": codes, **more}
+        for sentence, codes, found in _coded(store, labelling_id)
+        for more in ({name: "" if value is None else value for name, value in found.items()},)
     )
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
@@ -195,8 +198,9 @@ def _coded(store: Store, labelling_id: int) -> Iterator[tuple[LocatedSentence, l
         record = r.labellings.get(labelling_id)
         made = provenance_of(r, record, p)
         others = code_makers_of(r, record, p, made)
-    listed = ((n, [*codes], _themes(p, codes)) for n, codes in code_names(p).items())
-    names = {n: (codes, {"theme": themes} if any(themes) else {}) for n, codes, themes in listed}
+    listed = ((n, [*codes], zip(codes, _themes(p, codes), strict=True)) for n, codes in code_names(p).items())
+    # Pairs, since other programs put the codes into another order.
+    names = {n: (codes, {"theme": [pair for pair in pairs if pair[1]]}) for n, codes, pairs in listed}
 
     def one(sentence: LocatedSentence, at: int) -> Row:
         about = dict(zip(_MADE, _made_cells(made, others, sentence.id, at), strict=True))
@@ -262,7 +266,9 @@ def read_labels(path: Path, form: TableForm | None = None) -> Sheet:
             found[who] = as_labels(read_sheet(part, starts.MOST_SENTENCES, form, keep_lines=True))
     if not found:
         raise ReadError(path, "this ZIP file has no tables of labels (JSON, JSON lines, CSV or TSV).")
-    columns = tuple(dict.fromkeys([*(name for sheet in found.values() for name in sheet.columns), "annotator"]))
+    hidden = _MADE if len(found) > 1 else ()  # who made the labels of our export, before others coded
+    named = dict.fromkeys([*(name for sheet in found.values() for name in sheet.columns), "annotator"])
+    columns = tuple(name for name in named if name not in hidden)
     rows = [
         {"annotator": who} | dict(zip(sheet.columns, row, strict=True))
         for who, sheet in found.items()

@@ -77,17 +77,18 @@ def labels_of(sheet: Sheet, column: str) -> Callable[[str], list[str]]:
     """Return a function that divides the cells of a column of clusters into labels; levels are joined by “ > ”."""
     several = re.compile(r"\s*[;|]\s*") if column.strip().lower() in _SEVERAL else None
     alone = {*sheet.column(column)}
-    joined = {*sheet.columns} <= _JOINING
-    own = is_own(sheet.columns)  # where “NA” and “1.0” are names of codes
+    joined = {*sheet.columns} <= _JOINING or {*sheet.columns} >= _JOINING
+    exact = is_exact(sheet)
+    numbers = all(_NUMBER.fullmatch(cell) or cell.lower() in NOTHING for cell in alone - {""})
 
     def divided(cell: str) -> list[str]:
         if cell.startswith(("[", "{")) and (value := _value(cell)) is not None:
             return [*filter(None, dict.fromkeys(map(one_line, _strings(value))))]
         if joined and _JOINED.fullmatch(cell):
             return cell.split("#")
-        if own:
+        if exact:
             return [cell] if cell else []
-        if _WHOLE.fullmatch(cell):
+        if numbers and _WHOLE.fullmatch(cell):
             return [cell.partition(".")[0]]
         if not cell or cell.lower() in NOTHING:
             return []
@@ -97,6 +98,11 @@ def labels_of(sheet: Sheet, column: str) -> Callable[[str], list[str]]:
         return [*filter(None, several.split(cell))] if several else [cell]
 
     return divided
+
+
+def is_exact(sheet: Sheet) -> bool:
+    """Return whether cells are names of codes, also “NA” and “1.0”: ours, those of Label Studio and of doccano."""
+    return is_own(sheet.columns) or "annotation_id" in sheet.columns or {*sheet.columns} >= _JOINING
 
 
 def _value(cell: str) -> Any:
@@ -197,10 +203,13 @@ _LONGEST_LABEL = 80
 _WHO = ("user_id", "user", "annotator", "username", "completed_by")
 
 
-def list_of(cell: str) -> list[str]:
-    """Return the texts of a cell with a list in JSON; none for another one."""
+def themes_of(cell: str, names: Sequence[str]) -> dict[str, str]:
+    """Return code → theme for the codes of a row, whose themes are pairs with the codes, or stand in their order."""
     value = _value(cell) if cell.startswith("[") else None
-    return [*map(str, value)] if isinstance(value, list) else []
+    listed = value if isinstance(value, list) else [cell]
+    if listed is value and all(isinstance(one, list | tuple) and len(one) == 2 for one in listed):
+        return {str(code): str(theme) for code, theme in listed if code in names}
+    return dict(zip(names, map(str, listed), strict=True)) if len(listed) == len(names) else {}
 
 
 def note_of(cell: str) -> str:
@@ -244,7 +253,9 @@ def flat(sheet: Sheet) -> Sheet:
         return _made(sheet, _of_fast_text)
     first = {name: _value(next(filter(lambda cell: len(cell) > 2, sheet.column(name)), "")) for name in sheet.columns}
     listed = [name for name, value in first.items() if _by_annotator(value) or [*_spans(value)]]
-    return _made(sheet, partial(_of_lists, listed)) if listed else _of_marks(_of_levels(_of_lines(_kept(sheet))))
+    if listed:
+        return _made(sheet, partial(_of_lists, listed))
+    return _of_marks(_of_levels(_of_lines(_with_comments(_kept(sheet)))))
 
 
 def _kept(sheet: Sheet) -> Sheet:
@@ -257,6 +268,19 @@ def _kept(sheet: Sheet) -> Sheet:
         sheet.account.skip(SKIPPED, LABELS, f"{sum(discarded):,}", sum(discarded))
     rows = ((*row[:at], "" if no else row[at], *row[at + 1 :]) for row, no in zip(sheet.rows, discarded, strict=True))
     return replace(sheet, rows=tuple(rows))
+
+
+def _with_comments(sheet: Sheet) -> Sheet:
+    """Return a table of doccano in whose notes, which our export had, its comments stand, too."""
+    if not {"note", "Comments"} <= {*sheet.columns}:
+        return sheet
+    at = sheet.columns.index("note"), sheet.columns.index("Comments")
+    rows = []
+    for number, row in zip(sheet.numbers, sheet.rows, strict=True):
+        cells, notes = [*row], [*filter(None, (note_of(sheet.lines.get((number, one), row[one])) for one in at))]
+        cells[at[0]], cells[at[1]] = json.dumps(notes, ensure_ascii=False) if notes else "", ""
+        rows.append(tuple(cells))
+    return replace(sheet, rows=tuple(rows), lines={key: text for key, text in sheet.lines.items() if key[1] not in at})
 
 
 def _of_lines(sheet: Sheet) -> Sheet:
@@ -314,7 +338,8 @@ def _made(sheet: Sheet, rows_of: Callable[[Mapping[str, Any]], Iterator[_Row]]) 
     """Return the table of the rows; columns without any value are left out. Raises ``DataError`` for a damaged row."""
     found: list[tuple[int, _Row]] = []
     for number, cells in zip(sheet.numbers, sheet.rows, strict=True):
-        row = {n: c if (value := _value(c)) is None else value for n, c in zip(sheet.columns, cells, strict=True)}
+        read = ((name, cell, _value(cell)) for name, cell in zip(sheet.columns, cells, strict=True))
+        row = {name: cell if value is None or isinstance(value, str) else value for name, cell, value in read}
         try:
             found += ((number, one) for one in rows_of(row))
         except (TypeError, AttributeError, KeyError, ValueError):

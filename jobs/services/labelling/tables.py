@@ -18,7 +18,7 @@ import numpy as np
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling.partition import Cluster, coded, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
-from themescope.core.readers.tables import TEXT_NAMES, Sheet, TableForm, is_own, likely_column, one_line, raw_cell
+from themescope.core.readers.tables import TEXT_NAMES, Sheet, TableForm, likely_column, one_line, raw_cell
 from themescope.core.text.cleaning import comparable, folded_name
 from themescope.core.types import Sentence
 from themescope.db.records import NewLabelling
@@ -35,10 +35,11 @@ from themescope.jobs.services.labelling.foreign_labels import (
     annotator_name,
     cluster_column,
     is_about,
+    is_exact,
     labels_of,
-    list_of,
     note_of,
     paths,
+    themes_of,
 )
 
 _ID = ("sentence_id", "sentence id", "id")
@@ -175,7 +176,8 @@ def likely_columns(sheet: Sheet) -> LabelColumns:
     if uncertain and not {cell.lower() for cell in sheet.column(uncertain)} <= _MARKS.keys():
         uncertain = ""
     coder = named(*_CODERS) if cluster != named(*_CODERS) else ""
-    note = next((name for name in sheet.columns if NOTES.fullmatch(name.strip()) and name not in (cluster, text)), "")
+    notes = (name for name in sheet.columns if NOTES.fullmatch(name.strip()) and name not in (cluster, text))
+    note = next((name for name in notes if any(sheet.column(name))), "")
     about = source, coder, named("probability"), uncertain, *map(named, PLACE)
     return LabelColumns(cluster if cluster != text else "", id, text, note, theme, *about)
 
@@ -403,9 +405,9 @@ class _Planner:
     def plan(self, sheet: Sheet) -> Plan:
         column = self._columns.cluster
         found = [*map(labels_of(sheet, column), sheet.column(column))]
-        own = is_own(sheet.columns)
-        numbers_only = not own and all(_NUMBER.fullmatch(label) for labels in found for label in labels)
-        nothing = Counter(cell for cell in sheet.column(column) if not own and cell.lower() in NOTHING)
+        exact = is_exact(sheet)
+        numbers_only = not exact and all(_NUMBER.fullmatch(label) for labels in found for label in labels)
+        nothing = Counter(cell for cell in sheet.column(column) if not exact and cell.lower() in NOTHING)
         self._queues = self._one_by_one(sheet)
         note = self._columns.note
         place_of_note = sheet.columns.index(note) if note else None
@@ -503,11 +505,9 @@ class _Planner:
 
         A row with several clusters has a list of their themes, or says nothing about them.
         """
-        cell = row.get(self._columns.theme, "")
-        themes = list_of(cell) or [cell]
-        for name, theme in zip(names, themes, strict=False) if len(themes) == len(names) else ():
-            known, earlier = self._themes.setdefault(name, (theme if theme != name else "", number))
-            if known != (theme if theme != name else ""):
+        for name, theme in themes_of(row.get(self._columns.theme, ""), names).items():
+            known, earlier = self._themes.setdefault(name, (theme, number)) if theme not in ("", name) else ("", 0)
+            if known and known != theme:
                 return earlier
         return 0
 

@@ -437,14 +437,14 @@ def test_texts_beside_a_project_are_named(sqlite_store: Store, tmp_path: Path, p
         plan_codings(sqlite_store, corpus, tmp_path / "x.qdc")
 
 
-def test_notes_have_a_time_without_which_qualcoder_reads_nothing(sqlite_store: Store, tmp_path: Path) -> None:
+def test_notes_have_a_time_and_stand_where_qualcoder_reads_them(sqlite_store: Store, tmp_path: Path) -> None:
     plan = planned(sqlite_store, written(tmp_path / "a.qdpx", text_source(selection(0, 16, 1))), "study")
     noted = replace(plan.codings[0].partition, notes={1: "A note."}, uncertain=np.ones(2, np.bool_))
     plan = replace(plan, codings=(replace(plan.codings[0], partition=noted),))
     (record,) = qda_projects.begin(sqlite_store, NewLabelling(1, "L", "ada"), plan, "a.qdpx")
     with zipfile.ZipFile(io.BytesIO(qda_projects.qdpx(sqlite_store, record.id))) as archive:
-        notes = re.findall("<Note [^>]*>", archive.read("project.qde").decode())
-    assert len(notes) == 2 and all("creationDateTime=" in note for note in notes)
+        notes = re.findall("<Note [^>]*>", project := archive.read("project.qde").decode())
+    assert len(notes) == 2 and all("creationDateTime=" in note for note in notes) and "<Description>A note.<" in project
 
 
 def test_positions_that_fit_no_way_of_counting_are_not_guessed(sqlite_store: Store, tmp_path: Path) -> None:
