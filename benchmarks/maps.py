@@ -18,16 +18,7 @@ import numpy as np
 
 from themescope.webapp.map_view.component import Canvas, points_data, view_data
 from themescope.webapp.map_view.labels import levels_of
-from themescope.webapp.map_view.scene import (
-    SHAPE,
-    UNITS,
-    Colouring,
-    MapPart,
-    MapState,
-    Scene,
-    frame_of,
-    units_of,
-)
+from themescope.webapp.map_view.scene import SHAPE, UNITS, Colouring, MapPart, MapState, Scene, frame_of, units_of
 from themescope.webapp.shared.figures import tones
 
 T = TypeVar("T")

@@ -34,13 +34,7 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks._shared import AMI
 from themescope import load
 from themescope.core.clustering.iclust import IclustConfig, best_partition
-from themescope.core.clustering.inputs import (
-    PairCalibration,
-    centred_cosines,
-    checked,
-    cosine_matrix,
-    effective_themes,
-)
+from themescope.core.clustering.inputs import PairCalibration, centred_cosines, checked, cosine_matrix, effective_themes
 from themescope.core.errors import DataError
 from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.models.composite import concatenate_with_tfidf

@@ -346,7 +346,8 @@ def _reliability(facts: Facts) -> list[Sentence]:
         return []
     of = "codes" if "accuracy" in found.rates else "judgements on pairs of units"
     equal = f" all taken to be equally reliable because {found.equal_because}," if found.equal_because else ""
-    told = ", and ".join(f"{_RATES[name]} is {_range(*ends)}" for name, ends in found.rates.items())
+    ranges = {name: " to ".join(map(_estimate, dict.fromkeys(ends))) for name, ends in found.rates.items()}
+    told = ", and ".join(f"{_RATES[name]} is {ends}" for name, ends in ranges.items())
     return [
         [
             f"The reliability of each coder was estimated from {of} ",
@@ -412,10 +413,6 @@ def _training(made: TrainingFact) -> Sentence:
     if made.models:
         parts.append(f" {'was' if len(made.models) == 1 else 'were'} trained")
     return [*parts, "; texts of the test split were left out."]
-
-
-def _range(low: Estimate, high: Estimate) -> str:
-    return _estimate(low) if low == high else f"{_estimate(low)} to {_estimate(high)}"
 
 
 def _estimate(found: Estimate) -> str:

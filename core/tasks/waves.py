@@ -98,7 +98,8 @@ class ThemeCentres:
         own = _normalised(sums[place] - unit)  # without the sentence itself
         rows = np.flatnonzero(sizes[place] > 1)
         cosines[np.arange(len(place)), place] = np.einsum("ij,ij->i", own, unit)
-        losses = [_loss(cosines[rows] / temperature, place[rows]) for temperature in _TEMPERATURES]
+        logs = [cosines[rows] / temperature for temperature in _TEMPERATURES]
+        losses = [(_log_sum(log) - log[np.arange(len(rows)), place[rows]]).mean() for log in logs]
         self.temperature = float(_TEMPERATURES[int(np.argmin(losses))])
         self._texts = len(found_in)
         self._words = Counter(word for text in found_in for word in _words(text))
@@ -259,7 +260,3 @@ def _normalised(rows: npt.NDArray[np.floating]) -> npt.NDArray[Any]:
 def _log_sum(logs: Floats) -> Floats:
     top = logs.max(axis=1)
     return np.asarray(top + np.log(np.exp(logs - top[:, None]).sum(axis=1)))
-
-
-def _loss(logs: Floats, place: Index) -> float:
-    return float((_log_sum(logs) - logs[np.arange(len(place)), place]).mean())

@@ -362,15 +362,15 @@ _ENDINGS = {
 """Ends of nouns, and of verbs, adjectives and adverbs."""
 _STARTS = frozenset(".!?:…")
 _BESIDE = {
-    "zh": tuple(map(re.compile, (
+    "zh": (
         "[的该个项名位种座次场条只支件各每]|这个|一个",
         "[是和与、等将会在，。]",
         "[不没会能要将被来去以所就也都才还再很地]|可以|可能|必须|应该|正在|已经|开始|没有",
         "[了过着到给]",
         "(?!)",
-    ))),
-    "ja": tuple(map(re.compile, ("(?!)", "[はがをのもとにでへや、。]", "(?!)", "[しす]|され|でき", "な(?![どらく])"))),
-}  # fmt: skip
+    ),
+    "ja": ("(?!)", "[はがをのもとにでへや、。]", "(?!)", "[しす]|され|でき", "な(?![どらく])"),
+}
 """What stands before and after nouns, before and after verbs, and after adjectives, in texts without spaces."""
 
 
@@ -382,6 +382,7 @@ class WordKinds:
         self._articles = frozenset(_ARTICLES.get(language, "").split())
         # Nothing but what stands beside tells a noun, or a capital inside a sentence.
         self._strict = language == "de" or (language in _HEAD_FIRST and language in _ARTICLES)
+        self._beside = [*map(re.compile, _BESIDE.get(language, ()))]
         self._nouns, self._verbs, self._others = Counter[str](), Counter[str](), Counter[str]()
 
     def read(self, written: Sequence[str], keys: Sequence[str], elided: Sequence[str]) -> None:
@@ -398,7 +399,7 @@ class WordKinds:
             introduced = before in self._articles or (before in _PREPOSITIONS and not key.endswith("ing"))
             begins = not i or written[i - 1] in _STARTS
             capital = not begins and written[i][0].isupper()
-            if self.language in _BESIDE:
+            if self._beside:
                 self._read_beside(key, before, after, closes)
             elif self.language == "de" and not begins:
                 (self._nouns if capital and self._leaning(key) >= 0 else self._others)[key] += 2
@@ -413,7 +414,7 @@ class WordKinds:
 
     def _read_beside(self, key: str, before: str, after: str, closes: bool) -> None:
         """Count the characters beside a Chinese or Japanese word."""
-        noun_before, noun_after, verb_before, verb_after, other_after = _BESIDE[self.language]
+        noun_before, noun_after, verb_before, verb_after, other_after = self._beside
         if verb_before.fullmatch(before) or verb_after.match(after):
             self._verbs[key] += 0.5  # type: ignore[assignment]
         elif other_after.match(after):

@@ -442,7 +442,7 @@ def split_article(article: Article, splitter: SentenceSplitter, unit: CodingUnit
     """
     if unit is CodingUnit.DOCUMENT:
         article = _in_one_paragraph(article)
-    split = splitter.split if unit is CodingUnit.SENTENCE else _whole
+    split = splitter.split if unit is CodingUnit.SENTENCE else lambda text: [*filter(None, [" ".join(text.split())])]
     sections = []
     counts: list[int] = []
     for section in article.sections:
@@ -459,10 +459,6 @@ def split_article(article: Article, splitter: SentenceSplitter, unit: CodingUnit
         for name, column in article.sentence_values.items()
     }
     return replace(article, sections=tuple(sections), sentence_values=values)
-
-
-def _whole(text: str) -> list[str]:
-    return [found] if (found := " ".join(text.split())) else []
 
 
 def _in_one_paragraph(article: Article) -> Article:

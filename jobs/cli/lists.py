@@ -137,8 +137,7 @@ def list_(
 
 Method = Annotated[str, MODEL_HELP]
 Precision = Annotated[
-    Literal["fp32", "int8"],
-    "int8 is faster; only triplet networks, such as triplets-sen-titles-wikipedia, have it.",
+    Literal["fp32", "int8"], "int8 is faster; only triplet networks, such as triplets-sen-titles-wikipedia, have it."
 ]
 Out = Annotated[Path | None, "File to write."]
 _TABLE = [
@@ -152,12 +151,7 @@ _TABLE = [
 
 @command(more=_TABLE, queued=True)
 def embed(
-    shell: Shell,
-    source: str,
-    method: Method = DEFAULT,
-    out: Out = None,
-    precision: Precision = "fp32",
-    **form: Any,
+    shell: Shell, source: str, method: Method = DEFAULT, out: Out = None, precision: Precision = "fp32", **form: Any
 ) -> None:
     """Compute the vectors of SOURCE.
 

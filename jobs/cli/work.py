@@ -13,15 +13,7 @@ from themescope.core.models import REGISTRY as METHODS
 from themescope.core.projection import UmapConfig
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.core.triplets.rules import TripletRules
-from themescope.jobs.cli.arguments import (
-    announce,
-    done,
-    existing,
-    is_file,
-    job_command,
-    settings_of,
-    settings_option,
-)
+from themescope.jobs.cli.arguments import announce, done, existing, is_file, job_command, settings_of, settings_option
 from themescope.jobs.cli.main import CANCELLED, FAILED, Shell, command, fields, pairs, table
 from themescope.jobs.common.models import find_model
 from themescope.jobs.kinds import REGISTRY as KINDS
@@ -51,16 +43,17 @@ def _trained_on(shell: Shell, args: dict[str, Any]) -> dict[str, Any]:
     return announce(shell, args | {"name": args["name"] or args["method"]})
 
 
-def _added(shell: Shell, args: dict[str, Any]) -> dict[str, Any]:
-    return announce(shell, args | {"name": args["name"] or Path(args["folder"]).name})
-
-
 triplets = job_command("triplets", "build-triplets", ["corpus"], _named, lambda _: TripletRules)
 about = "Fit METHOD and store it as a model. Ctrl-C stops it; `jobs retry` resumes from the checkpoint."
 train = job_command(
     "train", "train", ["method"], _trained_on, lambda args: METHODS.get(args["method"]).config_class(), help=about
 )
-add_model = job_command("add-model", "add-model", ["folder"], _added)
+add_model = job_command(
+    "add-model",
+    "add-model",
+    ["folder"],
+    lambda shell, args: announce(shell, args | {"name": args["name"] or Path(args["folder"]).name}),
+)
 map_ = job_command("map", "project", ["corpus"], settings=lambda _: UmapConfig, leave_out=["within"])
 
 

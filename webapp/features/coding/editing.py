@@ -28,14 +28,7 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
 from themescope.jobs.services.labelling.session import Conflict, LabellingSession
-from themescope.webapp.features.coding import (
-    NONE_SELECTED,
-    READ_ONLY,
-    Make,
-    ShownChange,
-    Unsaved,
-    step_summary,
-)
+from themescope.webapp.features.coding import NONE_SELECTED, READ_ONLY, Make, ShownChange, Unsaved, step_summary
 from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.compare_queries import SORT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -351,38 +352,24 @@ def _candidate(state: RelabelState, wave: _Wave, keys: bool) -> None:
     st.markdown("\n".join(f"- {plain(shorten(texts[i].text, 300))}" for i in ids[:5].tolist()))
     coder = f"new theme, {wave.record.model}"
     with st.container(horizontal=True):
-        st.button(
-            "Make it a code",
-            icon=":material/add:",
-            key=f"{key}_create",
-            disabled=state.read_only,
-            shortcut=ACCEPT_KEY if keys else None,
-            on_click=_create,
-            args=(state, name, ids, coder),
-            help="Its units count as coded by a machine.",
-        )
-        st.button(
-            "Make and confirm",
-            icon=":material/done_all:",
-            key=f"{key}_confirm",
-            disabled=state.read_only,
-            shortcut=CONFIRM_KEY if keys else None,
-            on_click=_create,
-            args=(state, name, ids, ""),
-            help="You have read the units: they count as coded by you.",
-        )
-        st.button(
-            "Dismiss",
-            icon=":material/close:",
-            key=f"{key}_dismiss",
-            disabled=state.read_only,
-            shortcut=DISMISS_KEY if keys else None,
-            on_click=_dismiss,
-            args=(state, name, ids),
-        )
+        for label, icon, what, shortcut, act, told in (
+            ("Make it a code", "add", "create", ACCEPT_KEY, partial(_create, coder=coder), "coded by a machine."),
+            ("Make and confirm", "done_all", "confirm", CONFIRM_KEY, _create, "coded by you: you have read them."),
+            ("Dismiss", "close", "dismiss", DISMISS_KEY, _dismiss, ""),
+        ):
+            st.button(
+                label,
+                icon=f":material/{icon}:",
+                key=f"{key}_{what}",
+                disabled=state.read_only,
+                shortcut=shortcut if keys else None,
+                on_click=act,
+                args=(state, name, ids),
+                help=f"Its units count as {told}" if told else None,
+            )
 
 
-def _create(state: RelabelState, name: str, ids: Ids, coder: str) -> None:
+def _create(state: RelabelState, name: str, ids: Ids, coder: str = "") -> None:
     def make(partition: Partition) -> op.Operation:
         free = free_name(partition, name)
         return replace(op.create(partition, state.session.next_number, free, ids), coder=coder)

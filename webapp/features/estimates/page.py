@@ -13,14 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from themescope.core.columns import ColumnType
 from themescope.core.errors import DataError
 from themescope.core.estimates.report import REFERENCES, count_text, estimates, paragraphs
-from themescope.core.estimates.shares import (
-    TOO_FEW,
-    Coefficient,
-    ShareEstimate,
-    plan,
-    regression,
-    share,
-)
+from themescope.core.estimates.shares import TOO_FEW, Coefficient, ShareEstimate, plan, regression, share
 from themescope.core.labelling.markup import cited, latex_text, markdown
 from themescope.core.metrics.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
 from themescope.core.metrics.statistics import PERIODS, usual_period
