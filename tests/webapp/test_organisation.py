@@ -151,11 +151,8 @@ def test_only_the_key_of_the_provider_signs(by_organisation: Store) -> None:
     [
         ({"email": "ada@example.org", "email_verified": True, "sub": "1"}, "ada@example.org"),
         ({"email": "ada@example.org", "sub": "1"}, "ada@example.org"),
-        ({"email": "ada@example.org", "email_verified": False, "sub": "1"}, ""),
-        ({"email": "ada@example.org", "email_verified": "false", "sub": "1"}, ""),
         ({"email": "ada@example.org", "email_verified": "true", "sub": "1"}, "ada@example.org"),
-        ({"email": "ada@example.org", "email_verified": "no", "sub": "1"}, ""),
-        ({"email": "ada@example.org", "email_verified": None, "sub": "1"}, ""),
+        *(({"email": "ada@example.org", "email_verified": v, "sub": "1"}, "") for v in (False, "false", "no", None, 0)),
         ({"preferred_username": "ada@example.org", "sub": "1"}, "1"),
         ({"name": "ada@example.org"}, ""),
         ({"email": ["ada@example.org"], "sub": 7}, ""),

@@ -78,6 +78,9 @@ def test_nothing_is_said_twice() -> None:
     words = named(monarchy, OTHER)
     assert sum("monarch" in word for word in words[0]) == 1
     assert named(["", "of the"], ["Trade"]) == [(), ("trade",)]
+    spoken = [["The food wasn't good", "I couldn't eat the food", "Food isn't warm"], ["Don't know", "I can't know"]]
+    assert named(*spoken) == [("food", "warm"), ("know",)]
+    assert level_names([*spoken[0], *spoken[1]], [np.array([0, 0, 0, 1, 1], np.int32)]) == [["food · warm", "know"]]
 
 
 def test_a_name_is_no_verb_adjective_or_clause_but_the_noun_that_all_share() -> None:
