@@ -156,7 +156,8 @@ def test_rows_read_are_rows_stored_and_listed(rows: list[tuple[str, str, str]], 
     assert len(stored) + blank == len(rows) and blank == sum(not any(row) for row in rows)
     same = [tuple(row) for row in rows if any(row)]
     changed = sum(a != b for one, two in zip(stored, same, strict=True) for a, b in zip(one, two, strict=True))
-    assert changed == sum(account.changed.values()) or any("&" in cell for row in rows for cell in row)
+    reasons = account.changed.values()  # cells for each; a cell may have two
+    assert max(reasons, default=0) <= changed <= sum(reasons)
 
 
 @given(st.lists(st.text(max_size=30), max_size=12))

@@ -33,7 +33,7 @@ from themescope.jobs.services.labelling import files, qda_projects, starts, tabl
 from themescope.jobs.services.labelling.agreement import coded_text, from_adjudication
 from themescope.jobs.services.labelling.codebook import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.table_files import csv_text, parquet_bytes
+from themescope.jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
 
 HOSTILE = "=1+1 <script>alert(1)</script> \u202e 😀\u2028,\"'"
 
@@ -304,6 +304,9 @@ def codes_of(store: Store, labelling_id: int) -> dict[str, set[str]]:
 
 WAYS: dict[str, Callable[[Store, int], str | bytes]] = {
     "labels.csv": lambda store, id: csv_text(files.HEADER, files.rows(store, id)),
+    "labels.xlsx": lambda store, id: excel_bytes(files.HEADER, files.rows(store, id), title="labels"),
+    "label studio.json": files.label_studio,
+    "doccano.jsonl": files.doccano,
     "whole.jsonl": files.export_lines,
     "project.qdpx": qda_projects.qdpx,
 }
@@ -315,7 +318,7 @@ def written(store: Store, labelling: LabellingRecord, path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["whole.jsonl", "project.qdpx"])
+@pytest.mark.parametrize("name", WAYS)
 def test_codes_come_back_from_files(sqlite_store: Store, labelling: LabellingRecord, tmp_path: Path, name: str) -> None:
     path, new = written(sqlite_store, labelling, tmp_path / name), NewLabelling(labelling.corpus_id, "again", "ben")
     if name == "whole.jsonl":
@@ -324,10 +327,15 @@ def test_codes_come_back_from_files(sqlite_store: Store, labelling: LabellingRec
         session = LabellingSession(sqlite_store, again.id, "ada")
         assert session.at(0).sizes() == {UNASSIGNED: 5} and session.undo()
         assert session.redo()
-    else:
+    elif name.endswith(".qdpx"):
         plan = qda_projects.plan_project(sqlite_store, labelling.corpus_id, path)
         assert (plan.several, plan.lost, plan.partly) == (2, 0, 0)
         (again,) = qda_projects.begin(sqlite_store, new, plan, name)
+    else:
+        sheet = files.as_labels(read_sheet(path, keep_lines=True))
+        found = only_plan(sqlite_store, labelling.corpus_id, None, sheet, tables.likely_columns(sheet))
+        assert found.several == 2 and not found.problems
+        again = starts.begin(sqlite_store, new, tables.from_plan(found, name))
     assert codes_of(sqlite_store, again.id) == dict(zip(TEXTS, WANTED, strict=True))
 
 
@@ -370,7 +378,7 @@ def test_rows_of_one_sentence_are_codes_where_that_is_said(sqlite_store: Store, 
     assert (every.several, every.problems) == (1, [])
 
 
-@pytest.mark.parametrize("name", ["labels.csv", "project.qdpx"])
+@pytest.mark.parametrize("name", ["labels.csv", "label studio.json", "project.qdpx"])
 def test_no_code_has_the_name_of_another_coder(
     sqlite_store: Store, labelling: LabellingRecord, tmp_path: Path, name: str
 ) -> None:

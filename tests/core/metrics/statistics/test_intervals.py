@@ -6,6 +6,15 @@ from themescope.core.metrics import statistics
 from themescope.core.metrics.statistics import bootstrap_mean, paired_difference
 
 
+def test_covers_the_true_mean() -> None:
+    rng = np.random.default_rng(0)
+    inside = 0
+    for trial in range(200):
+        estimate = bootstrap_mean(rng.exponential(size=80), seed=trial, n_resamples=1000)
+        inside += estimate.low <= 1.0 <= estimate.high
+    assert 0.88 <= inside / 200 <= 0.98
+
+
 def test_close_to_the_normal_interval() -> None:
     values = np.random.default_rng(1).normal(3, 2, size=400)
     estimate = bootstrap_mean(values)

@@ -42,10 +42,11 @@ def test_holm_never_helps_and_keeps_the_order(ps: list[float]) -> None:
     assert [corrected[i] for i in order] == sorted(corrected)
 
 
-@pytest.mark.parametrize("n", [6, 50, 200])
+@pytest.mark.parametrize("n", [6, 30, 50, 200])
 def test_whole_tables_are_tested_as_single_columns(n: int) -> None:
     rng = np.random.default_rng(n)
     table = np.round(rng.normal(0.1, 1, size=(n, 5)), 1)  # rounded: with ties and zeros
+    table[:, 0] = rng.normal(0.1, 1, size=n)
     table[:, 4] = rng.normal(size=n)
     ranks = signed_rank_ps(table)
     for column, values in enumerate(table.T):
@@ -55,5 +56,11 @@ def test_whole_tables_are_tested_as_single_columns(n: int) -> None:
         assert ranks[column] == pytest.approx(wanted, rel=1e-12)
 
 
-def test_holm_by_hand() -> None:
-    assert holm([0.0121, 0.0142, 0.1986, 0.0009]) == pytest.approx([0.0363, 0.0363, 0.1986, 0.0036])
+def test_holm_against_its_definition() -> None:
+    """By hand, and by the step-down rule: the smallest is compared with α/4, the next with α/3, … until one fails."""
+    ps = [0.0121, 0.0142, 0.1986, 0.0009]
+    assert holm(ps) == pytest.approx([0.0363, 0.0363, 0.1986, 0.0036])
+    order = np.argsort(ps)
+    rejected = [(len(ps) - i) * ps[k] <= 0.05 for i, k in enumerate(order)]
+    stop = rejected.index(False) if False in rejected else len(ps)
+    assert {int(k) for k in order[:stop]} == {i for i, p in enumerate(holm(ps)) if p <= 0.05}
